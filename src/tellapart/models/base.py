@@ -1,0 +1,114 @@
+"""A theory: named parameters with priors, and a simulator; optionally a likelihood.
+
+The simulator is all that the product's own path needs. A likelihood turns on the exact reference, which judges it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Mapping, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..behavior import Behavior
+from ..errors import ModelError
+from ..priors import Prior
+from ..tasks.base import Task
+
+Floats = NDArray[np.float64]
+Parameters = Mapping[str, Floats]
+"""A value a participant for each parameter: name to array (N,)."""
+
+
+class Model(ABC):
+    """A theory of behavior.
+
+    A subclass is a frozen dataclass whose fields, if any, are the model's options in a study file. It implements
+    `parameters` and `simulate`; one with a tractable likelihood is also a `HasLikelihood`.
+    """
+
+    name: ClassVar[str]
+    """What a study file, a data column and a figure call the model."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Prior]:
+        """Name to prior, in the order in which they are shown."""
+
+    @abstractmethod
+    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task) -> Behavior:
+        """Simulate N participants.
+
+        Arguments:
+            parameters: Name to array (N,).
+            design: One for all (B, V), or one a participant (N, B, V).
+            rng: The only source of randomness. The same state gives the same bytes.
+            task: Says how many trials there are, and what is recorded.
+        """
+
+    def sample_prior(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
+        """`n` draws of all parameters from their priors."""
+        return {name: prior.sample(n, rng) for name, prior in self.parameters.items()}
+
+    def check_parameters(self, parameters: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+        """`parameters` as arrays of one length, or a `ModelError`."""
+        if sorted(parameters) != sorted(self.parameters):
+            raise ModelError(
+                f"The parameters of '{self.name}' are not the ones given.", expected=", ".join(self.parameters), got=", ".join(parameters)
+            )
+        arrays = {name: np.atleast_1d(np.asarray(parameters[name], dtype=np.float64)) for name in self.parameters}
+        shapes = {array.shape for array in arrays.values()}
+        if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+            raise ModelError(
+                f"The parameters of '{self.name}' must be arrays of one length.",
+                expected="(N,) for each",
+                got={name: array.shape for name, array in arrays.items()},
+            )
+        return arrays
+
+
+@dataclass(frozen=True)
+class ExactPosterior:
+    """The exact posterior over one model's parameters, a marginal at a time, as weighted nodes.
+
+    Arguments:
+        nodes: Parameter name to its nodes (J,); J may differ between parameters.
+        weights: Parameter name to the posterior weights of its nodes, (N, J), summing to 1 over J.
+    """
+
+    nodes: Mapping[str, Floats]
+    weights: Mapping[str, Floats]
+
+    def mean(self, name: str) -> Floats:
+        """Posterior mean, (N,)."""
+        return np.asarray(self.weights[name] @ self.nodes[name])
+
+    def sd(self, name: str) -> Floats:
+        """Posterior standard deviation, (N,)."""
+        return np.sqrt(np.maximum(self.weights[name] @ self.nodes[name] ** 2 - self.mean(name) ** 2, 0.0))
+
+    def cdf(self, name: str, values: ArrayLike) -> Floats:
+        """Posterior probability below `values` (N,), half of a node's own weight counted; (N,)."""
+        values = np.asarray(values, dtype=np.float64)[:, None]
+        below = np.where(self.nodes[name] < values, 1.0, np.where(self.nodes[name] == values, 0.5, 0.0))
+        return np.asarray((self.weights[name] * below).sum(-1))
+
+
+class HasLikelihood(Protocol):
+    """What the exact reference needs of a model. Missed trials are skipped: as if they had never been."""
+
+    name: ClassVar[str]
+
+    def log_likelihood(self, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
+        """log p(y | theta, d) up to a term that no model and no parameter enters (a bandit's rewards), (N,)."""
+        ...
+
+    def log_evidence(self, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
+        """log of the integral of p(y | theta, d) over the prior, (N,)."""
+        ...
+
+    def exact_posterior(self, behavior: Behavior, design: ArrayLike, task: Task) -> ExactPosterior:
+        """The exact posterior of each participant's parameters."""
+        ...

@@ -1,0 +1,65 @@
+"""Simulations of a set of models: who was simulated, with which parameters, and what they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..behavior import Behavior
+from ..tasks.base import Task
+from .base import Floats, Model
+
+
+@dataclass(frozen=True)
+class Simulations:
+    """N simulated participants.
+
+    Arguments:
+        models: M models.
+        model: Which of them each participant is, (N,).
+        parameters: "model.parameter" to values (N,), NaN for participants of other models.
+        behavior: What they did.
+    """
+
+    models: tuple[Model, ...]
+    model: NDArray[np.intp]
+    parameters: dict[str, Floats]
+    behavior: Behavior
+
+    def __len__(self) -> int:
+        return len(self.model)
+
+    def of(self, m: int) -> tuple[dict[str, Floats], Behavior]:
+        """Parameters and behavior of the participants of model number `m`."""
+        mine = np.flatnonzero(self.model == m)
+        model = self.models[m]
+        return {name: self.parameters[f"{model.name}.{name}"][mine] for name in model.parameters}, self.behavior[mine]
+
+
+def simulate_models(
+    task: Task, models: Sequence[Model], design: ArrayLike, n: int, rng: np.random.Generator
+) -> Simulations:
+    """Simulate `n` participants with parameters from the priors, the models taking turns (0, 1, …, M - 1, 0, …).
+
+    Arguments:
+        design: One for all (B, V), or one a participant (n, B, V).
+    """
+    designs = task.design_space.check_many(design, n)
+    which = np.arange(n) % len(models)
+    shape = (n, designs.shape[1], task.trials)
+    fields = {f.name: np.zeros(shape, f.dtype) for f in task.fields}
+    mask = np.zeros(shape, bool)
+    parameters = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p in m.parameters}
+    for m, (model, child) in enumerate(zip(models, rng.spawn(len(models)), strict=True)):
+        mine = np.flatnonzero(which == m)
+        draws = model.sample_prior(len(mine), child)
+        behavior = model.simulate(draws, designs[mine], child, task)
+        for name, values in behavior.fields.items():
+            fields[name][mine] = values
+        mask[mine] = behavior.mask
+        for name, values in draws.items():
+            parameters[f"{model.name}.{name}"][mine] = values
+    return Simulations(tuple(models), which, parameters, Behavior(fields, mask))
