@@ -1,0 +1,85 @@
+"""Which experiment tells our theories of the mind apart, and how sure will we be afterwards?
+
+    import tellapart as ta
+
+Everything a notebook needs is a name of this module. A name is loaded when it is first used, so that the import is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .behavior import Behavior, Field
+    from .errors import DataError, DesignError, ModelError, RunError, StudyError, TellapartError
+    from .information.estimate import InformationEstimate
+    from .information.exact import exact_information
+    from .models.aeg import AEG
+    from .models.base import Model
+    from .models.gls import GLS
+    from .models.simulation import Simulations, simulate_models
+    from .models.wslts import WSLTS
+    from .priors import LogNormal, Normal, Prior, Uniform
+    from .study import Study
+    from .tasks.bandit import BernoulliBandit
+    from .tasks.base import DesignSpace, Symmetry, Task
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Study",
+    "BernoulliBandit",
+    "WSLTS",
+    "AEG",
+    "GLS",
+    "simulate_models",
+    "Simulations",
+    "exact_information",
+    "InformationEstimate",
+    "Behavior",
+    "Field",
+    "Task",
+    "DesignSpace",
+    "Symmetry",
+    "Model",
+    "Prior",
+    "Uniform",
+    "Normal",
+    "LogNormal",
+    "TellapartError",
+    "DesignError",
+    "StudyError",
+    "DataError",
+    "ModelError",
+    "RunError",
+]
+
+_HOMES = {
+    "behavior": ("Behavior", "Field"),
+    "errors": ("DataError", "DesignError", "ModelError", "RunError", "StudyError", "TellapartError"),
+    "information.estimate": ("InformationEstimate",),
+    "information.exact": ("exact_information",),
+    "models.aeg": ("AEG",),
+    "models.base": ("Model",),
+    "models.gls": ("GLS",),
+    "models.simulation": ("Simulations", "simulate_models"),
+    "models.wslts": ("WSLTS",),
+    "priors": ("LogNormal", "Normal", "Prior", "Uniform"),
+    "study": ("Study",),
+    "tasks.bandit": ("BernoulliBandit",),
+    "tasks.base": ("DesignSpace", "Symmetry", "Task"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,13 +7,15 @@ thing: trials at which the mask is False. Fields hold zero there, so that equal 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DataError, nearest
+from .errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,16 +65,16 @@ class Field:
         values = np.asarray(values, dtype=np.float64)
         finite = np.isfinite(values)
         if self.kind == "real":
-            return finite
+            return np.asarray(finite)
         if self.kind == "positive":
-            return finite & (values > 0)
+            return np.asarray(finite & (values > 0))
         highest = {"binary": 1.0, "count": np.inf}.get(self.kind, (self.levels or 1) - 1.0)
         with np.errstate(invalid="ignore"):
             whole = values == np.floor(values)
-        return finite & whole & (values >= 0) & (values <= highest)
+        return np.asarray(finite & whole & (values >= 0) & (values <= highest))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Behavior:
     """The data of N participants.
 
@@ -83,8 +85,8 @@ class Behavior:
     """
 
     fields: Mapping[str, NDArray[Any]]
-    mask: NDArray[np.bool_] = field(default=None)  # type: ignore[assignment]
-    participants: NDArray[Any] = field(default=None)  # type: ignore[assignment]
+    mask: NDArray[np.bool_] = None  # type: ignore[assignment]
+    participants: NDArray[Any] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         shapes = {name: np.shape(values) for name, values in self.fields.items()}
@@ -100,6 +102,8 @@ class Behavior:
             raise DataError("The mask of a behavior must have the shape of its fields.", expected=str(first), got=mask.shape)
         fields = {name: np.where(mask, values, np.zeros((), np.asarray(values).dtype)) for name, values in self.fields.items()}
         participants = np.arange(first[0]) if self.participants is None else np.asarray(self.participants)
+        if participants.shape != first[:1]:
+            raise DataError("A behavior must have one label a participant.", expected=f"{first[0]} labels", got=participants.shape)
         object.__setattr__(self, "fields", fields if not mask.all() else {k: np.asarray(v) for k, v in self.fields.items()})
         object.__setattr__(self, "mask", mask)
         object.__setattr__(self, "participants", participants)
@@ -167,60 +171,92 @@ class Behavior:
         return _read_table(table, fields, blocks, trials, source)
 
 
+def read_csv(path: str | Path) -> pd.DataFrame:
+    """The table in a CSV file, or a `DataError` that says why it cannot be read."""
+    import pandas as pd
+
+    where = str(path)
+    try:
+        return pd.read_csv(path)
+    except OSError as error:
+        raise DataError("The data table cannot be read.", where=where, got=error.strerror or str(error), fix="check the path") from None
+    except pd.errors.EmptyDataError:
+        raise DataError("There is nothing in the data table.", where=where, expected="a header and a row a trial") from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise DataError("The data table is not a CSV file.", where=where, expected="columns separated by commas", got=error) from None
+
+
 def _read_table(table: pd.DataFrame, fields: Sequence[Field], blocks: int, trials: int, source: str) -> Behavior:
     import pandas as pd
 
-    for column in ["participant", "block", "trial", *(f.name for f in fields)]:
-        if column not in table.columns:
-            raise DataError(
-                f"A column is missing from {source}.",
-                expected=f"a column '{column}'",
-                got=f"columns {', '.join(map(str, table.columns))}",
-                fix=nearest(column, map(str, table.columns)) if len(table.columns) else None,
-            )
-    if table.empty:
-        raise DataError(f"There is no row in {source}.", expected="a row a trial", got="0 rows")
-
-    def numbers(column: str) -> NDArray[np.float64]:
-        values = pd.to_numeric(table[column], errors="coerce").to_numpy(np.float64, na_value=np.nan)
-        wrong = np.isnan(values) & table[column].notna().to_numpy()
-        _refuse(wrong, table, column, "a number", source)
-        return values
-
-    index = {}
-    for column, limit in (("block", blocks), ("trial", trials)):
-        values = numbers(column)
-        _refuse(~Field(column, "categorical", limit).allows(values), table, column, f"a whole number from 0 to {limit - 1}", source)
-        index[column] = values.astype(np.intp)
-    missing_label = table["participant"].isna().to_numpy()
-    _refuse(missing_label, table, "participant", "a label", source)
+    _check_columns(table, ["participant", "block", "trial", *(f.name for f in fields)], source)
+    block, trial = (_index(table, column, limit, source) for column, limit in (("block", blocks), ("trial", trials)))
+    _refuse(table["participant"].isna().to_numpy(), table, "participant", "a label", source)
     codes, labels = pd.factorize(table["participant"])
-    place = (codes * blocks + index["block"]) * trials + index["trial"]
-    repeated = pd.Series(place).duplicated().to_numpy()
-    if repeated.any():
-        row = int(np.argmax(repeated))
-        raise DataError(
-            f"Two rows of {source} are about the same trial.",
-            where=f"row {row + 2}: participant {table['participant'].iloc[row]}, block {index['block'][row]}, trial {index['trial'][row]}",
-            expected="one row for each participant, block and trial",
-            fix="delete the duplicate rows",
-        )
+    place = (codes * blocks + block) * trials + trial
+    _refuse_duplicates(place, table, source)
 
-    values = {f.name: numbers(f.name) for f in fields}
-    empty = {name: np.isnan(column) for name, column in values.items()}
-    missed = np.logical_and.reduce(list(empty.values()))
+    recorded = {f.name: _numbers(table, f.name, source) for f in fields}
+    missed = np.logical_and.reduce([np.isnan(values) for values in recorded.values()])
     for f in fields:
-        _refuse(~missed & ~f.allows(values[f.name]), table, f.name, f"{f.allowed}, or all fields empty for a missed trial", source)
+        _refuse(~missed & ~f.allows(recorded[f.name]), table, f.name, f"{f.allowed}, or all fields empty for a missed trial", source)
 
     size = (len(labels), blocks, trials)
     mask = np.zeros(size, bool)
     mask.reshape(-1)[place] = ~missed
-    arrays = {}
+    arrays = {f.name: np.zeros(size, f.dtype) for f in fields}
     for f in fields:
-        array = np.zeros(size, f.dtype)
-        array.reshape(-1)[place] = np.where(missed, 0, values[f.name]).astype(f.dtype)
-        arrays[f.name] = array
+        arrays[f.name].reshape(-1)[place] = np.where(missed, 0, recorded[f.name]).astype(f.dtype)
     return Behavior(arrays, mask, np.asarray(labels))
+
+
+def _check_columns(table: pd.DataFrame, needed: Sequence[str], source: str) -> None:
+    """Raise unless each needed column is there, once, and there is a row."""
+    present = [str(column) for column in table.columns]
+    for column in needed:
+        if present.count(column) != 1:
+            close = get_close_matches(column, [name for name in present if name not in needed], n=1)
+            raise DataError(
+                f"A column is {'repeated in' if column in present else 'missing from'} {source}.",
+                expected=f"one column '{column}'",
+                got=f"columns {', '.join(present)}",
+                fix=f"rename '{close[0]}' to '{column}'" if close else None,
+            )
+    if table.empty:
+        raise DataError(f"There is no row in {source}.", expected="a row a trial", got="0 rows")
+
+
+def _numbers(table: pd.DataFrame, column: str, source: str) -> NDArray[np.float64]:
+    """A column as numbers, NaN where it is empty."""
+    import pandas as pd
+
+    values = np.asarray(pd.to_numeric(table[column], errors="coerce").to_numpy(np.float64, na_value=np.nan))
+    _refuse(np.isnan(values) & table[column].notna().to_numpy(), table, column, "a number", source)
+    return values
+
+
+def _index(table: pd.DataFrame, column: str, limit: int, source: str) -> NDArray[np.intp]:
+    """A column that counts from 0 to `limit` - 1."""
+    counter = Field(column, "categorical", limit)
+    values = _numbers(table, column, source)
+    _refuse(~counter.allows(values), table, column, counter.allowed, source)
+    return values.astype(np.intp)
+
+
+def _refuse_duplicates(place: NDArray[np.intp], table: pd.DataFrame, source: str) -> None:
+    """Raise if two rows have the same place."""
+    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+    repeated = first[inverse] != np.arange(len(place))
+    if repeated.any():
+        row = int(np.argmax(repeated))
+        participant, block, trial = (table[column].iloc[row] for column in ("participant", "block", "trial"))
+        raise DataError(
+            f"Two rows of {source} are about the same trial.",
+            where=f"rows {first[inverse[row]] + 2} and {row + 2}: participant {participant}, block {block}, trial {trial}",
+            expected="one row for each participant, block and trial",
+            got=f"{int(repeated.sum())} duplicate row(s)",
+            fix="delete the duplicate rows",
+        )
 
 
 def _refuse(wrong: NDArray[np.bool_], table: pd.DataFrame, column: str, expected: str, source: str) -> None:
@@ -231,5 +267,5 @@ def _refuse(wrong: NDArray[np.bool_], table: pd.DataFrame, column: str, expected
             f"A value in {source} is not one that the task can record.",
             where=f"row {row + 2}, column '{column}'",
             expected=expected,
-            got=f"{table[column].iloc[row]!r} ({int(wrong.sum())} such rows)",
+            got=f"{table[column].iloc[row]} ({int(wrong.sum())} such row(s))",
         )

@@ -18,6 +18,9 @@ from .errors import ModelError
 
 Floats = NDArray[np.float64]
 
+_TINY = float(np.finfo(np.float64).eps)
+"""The normal scale ends where the prior leaves less than this: at about 8 standard deviations."""
+
 
 class Prior(ABC):
     """A one-dimensional prior distribution."""
@@ -46,19 +49,22 @@ class Prior(ABC):
         """`theta` on the normal scale, on which this prior is a standard normal."""
         from scipy.special import ndtri
 
-        tiny = np.finfo(np.float64).eps
-        return np.asarray(ndtri(np.clip(self.cdf(theta), tiny, 1 - tiny)), dtype=np.float64)
+        return np.asarray(ndtri(np.clip(self.cdf(theta), _TINY, 1 - _TINY)), dtype=np.float64)
 
     def from_normal(self, z: ArrayLike) -> Floats:
         """Back from the normal scale."""
         from scipy.special import ndtr
 
-        return self.quantile(ndtr(np.asarray(z, dtype=np.float64)))
+        return self.quantile(np.clip(ndtr(np.asarray(z, dtype=np.float64)), _TINY, 1 - _TINY))
 
 
 def _require(condition: bool, prior: str, expected: str, got: Any) -> None:
     if not condition:
         raise ModelError(f"The prior '{prior}' has impossible settings.", expected=expected, got=got)
+
+
+def _is_scale(mu: float, sigma: float) -> bool:
+    return bool(np.isfinite(mu) and 0 < sigma < np.inf)
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Uniform(Prior):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.low < self.high, "uniform", "low < high", (self.low, self.high))
+        _require(bool(-np.inf < self.low < self.high < np.inf), "uniform", "low < high, both finite", (self.low, self.high))
 
     def _distribution(self) -> Any:
         from scipy.stats import uniform
@@ -91,7 +97,7 @@ class Normal(Prior):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.sigma > 0, "normal", "sigma > 0", self.sigma)
+        _require(_is_scale(self.mu, self.sigma), "normal", "a finite mu and a finite sigma > 0", (self.mu, self.sigma))
 
     def _distribution(self) -> Any:
         from scipy.stats import norm
@@ -107,7 +113,7 @@ class LogNormal(Prior):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(self.sigma > 0, "log-normal", "sigma > 0", self.sigma)
+        _require(_is_scale(self.mu, self.sigma), "log-normal", "a finite mu and a finite sigma > 0", (self.mu, self.sigma))
 
     def _distribution(self) -> Any:
         from scipy.stats import lognorm

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..behavior import Behavior, Field
+from ..behavior import Behavior, Field, read_csv
 from ..errors import DataError, DesignError
 
 Floats = NDArray[np.float64]
@@ -107,9 +108,9 @@ class DesignSpace:
 
     def check_many(self, designs: ArrayLike, n: int) -> Floats:
         """One design (B, V) for all, or one a participant (N, B, V), as an array (N, B, V)."""
-        array = np.asarray(designs, dtype=np.float64)
-        if array.ndim != 3:
+        if _depth(designs) != 3:
             return np.broadcast_to(self.check(designs), (n, *self.shape))
+        array = np.asarray(designs, dtype=np.float64)
         if array.shape != (n, *self.shape):
             raise DesignError(
                 "There must be one design for all participants, or one for each.", expected=f"{(n, *self.shape)}", got=str(array.shape)
@@ -126,7 +127,7 @@ class DesignSpace:
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """`n` designs uniform over the space, (n, B, V)."""
         low, high = np.array(self.low), np.array(self.high)
-        return low + (high - low) * rng.random((n, *self.shape))
+        return np.asarray(low + (high - low) * rng.random((n, *self.shape)))
 
     def parse(self, text: str) -> Floats:
         """Read a design written as `"0,0,0.6; 1,1,0"`: values separated by commas, blocks by semicolons."""
@@ -152,7 +153,8 @@ class DesignSpace:
     @staticmethod
     def format(design: ArrayLike, digits: int = 3) -> str:
         """Write a design so that `parse` reads it."""
-        return "; ".join(",".join(f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0" for value in row) for row in np.asarray(design))
+        rows = np.round(np.asarray(design, dtype=np.float64), digits) + 0.0  # never -0
+        return "; ".join(",".join(np.format_float_positional(value, trim="-") for value in row) for row in rows)
 
     def _example(self) -> str:
         block = ",".join(f"{(low + high) / 2:g}" for low, high in zip(self.low, self.high, strict=True))
@@ -203,6 +205,18 @@ class Task(ABC):
         """Read the data of this task from a long table (a pandas DataFrame)."""
         return Behavior.from_table(table, self.fields, self.blocks, self.trials, source)
 
+    def read_csv(self, path: str | Path) -> Behavior:
+        """Read the data of this task from a CSV file that holds a long table."""
+        return self.read_table(read_csv(path), source=str(path))
+
+
+def _depth(designs: ArrayLike) -> int:
+    """The number of axes of `designs`; 0 if it is no array of numbers."""
+    try:
+        return np.ndim(np.asarray(designs, dtype=np.float64))
+    except (TypeError, ValueError):
+        return 0
+
 
 def check_behavior(behavior: Behavior, fields: Sequence[Field], blocks: int, trials: int) -> Behavior:
     """Raise a `DataError` if `behavior` lacks a field, is too long, or has values that its fields do not allow."""
@@ -211,7 +225,9 @@ def check_behavior(behavior: Behavior, fields: Sequence[Field], blocks: int, tri
         raise DataError("The data have other fields than the task records.", expected=", ".join(names), got=", ".join(behavior.fields))
     _, b, t = behavior.shape
     if b > blocks or t > trials:
-        raise DataError("The data are of a larger task.", expected=f"at most {blocks} blocks of {trials} trials", got=f"{b} blocks of {t} trials")
+        raise DataError(
+            "The data are of a larger task.", expected=f"at most {blocks} blocks of {trials} trials", got=f"{b} blocks of {t} trials"
+        )
     for f in fields:
         wrong = behavior.mask & ~f.allows(behavior.fields[f.name])
         if wrong.any():

@@ -1,0 +1,40 @@
+# Each target sets up what it needs in .venv, once; it is set up anew when pyproject.toml or constraints.txt change.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup study test lint types docs bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## everything that the other targets need, in .venv
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tellapart needs Python 3.11 or newer; set it with: make PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
+	@touch $@
+
+study: $(READY) ## how much the published optimum, a fair design and designs by habit tell us, exactly
+	$(BIN)/tellapart exact examples/bandit --design "0,0,0.607; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5" --baseline 3
+
+test: $(READY) ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check .
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+docs: $(READY) ## the documentation, into site/; a warning is an error
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(READY) ## speed, printed by each script of benchmarks/
+	@set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
+
+clean: ## remove .venv and everything that was built
+	rm -rf .venv build site .mypy_cache .ruff_cache .pytest_cache
