@@ -13,8 +13,6 @@ generator supplies. So the same seed gives the same bytes whatever the number of
 from __future__ import annotations
 
 import hashlib
-import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Callable
@@ -22,6 +20,8 @@ from typing import Any, Callable
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from ..threads import in_threads
 
 MEMORY = 4
 """Numbers that an agent can carry from trial to trial within a block, beside wins and losses."""
@@ -113,18 +113,6 @@ def bandit_simulator(choose: Any) -> Simulator:
         return choices, rewards
 
     return simulate
-
-
-def in_threads(kernel: Any, n: int, arrays: tuple[NDArray[Any], ...], threads: int | None = None) -> None:
-    """Call a compiled function, which releases the interpreter's lock, on slices of arrays whose first axis is N."""
-    threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1
-    pieces = min(threads, max(1, n // 256)) if threads > 1 else 1
-    if pieces == 1:
-        kernel(*arrays)
-        return
-    edges = np.linspace(0, n, 4 * pieces + 1).astype(int)
-    with ThreadPoolExecutor(pieces) as pool:
-        list(pool.map(lambda a, b: kernel(*(array[a:b] for array in arrays)), edges[:-1], edges[1:]))
 
 
 def _specialised(loop: FunctionType, **functions: Any) -> Any:

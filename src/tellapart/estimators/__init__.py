@@ -1,0 +1,1 @@
+"""Estimators: from simulations to information and posteriors, one method a file."""

@@ -1,0 +1,86 @@
+"""Heads: from summary statistics to what an estimator needs.
+
+    Critic      T(v, s), a number for each pair of a variable of interest and summaries; for NWJ and InfoNCE.
+    Classifier  log q(model | s).
+    Flow        log q(theta | s) and draws from it; theta on the normal scale, on which its prior is standard normal.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def perceptron(widths: list[int], activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
+    """Fully connected layers of the given widths, the activation between them and not after the last."""
+    layers: list[nn.Module] = []
+    for a, b in zip(widths[:-1], widths[1:], strict=True):
+        layers += [nn.Linear(a, b), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+class Critic(nn.Module):
+    """The paper's main network: T(v, s) from the concatenation of summaries and v.
+
+    Arguments:
+        summaries: S.
+        variables: The width of v: M for a one-hot model indicator, P for parameters.
+        hidden: Units of the hidden layers.
+    """
+
+    def __init__(self, summaries: int, variables: int, hidden: tuple[int, ...] = (32, 32)) -> None:
+        super().__init__()
+        self.network = perceptron([summaries + variables, *hidden, 1])
+
+    def forward(self, v: Tensor, s: Tensor) -> Tensor:
+        """T of each row, (N,), for v (N, D) and s (N, S)."""
+        return self.network(torch.cat([s, v], dim=-1)).squeeze(-1)
+
+
+class Classifier(nn.Module):
+    """log q(model | s).
+
+    Arguments:
+        summaries: S.
+        models: M.
+        hidden: Units of the hidden layers.
+    """
+
+    def __init__(self, summaries: int, models: int, hidden: tuple[int, ...] = (128, 128)) -> None:
+        super().__init__()
+        self.network = perceptron([summaries, *hidden, models], nn.SiLU)
+
+    def forward(self, s: Tensor) -> Tensor:
+        """Log probabilities (N, M)."""
+        return torch.log_softmax(self.network(s), dim=-1)
+
+
+class Flow(nn.Module):
+    """q(theta | s): an autoregressive neural spline flow (Durkan et al. 2019) on the normal scale.
+
+    Arguments:
+        summaries: S.
+        parameters: P.
+        transforms: How many splines follow each other.
+        hidden: Units of the hidden layers that turn summaries into splines.
+        bins: Pieces of a spline.
+    """
+
+    def __init__(self, summaries: int, parameters: int, transforms: int = 2, hidden: tuple[int, ...] = (128, 128), bins: int = 8) -> None:
+        super().__init__()
+        import zuko
+
+        self.embed = nn.Sequential(nn.Linear(summaries, hidden[0]), nn.SiLU(), nn.Linear(hidden[0], hidden[0]), nn.SiLU())
+        self.flow = zuko.flows.NSF(parameters, hidden[0], transforms=transforms, hidden_features=hidden, bins=bins, activation=nn.SiLU)
+        self.parameters_count = parameters
+
+    def information(self, z: Tensor, s: Tensor) -> Tensor:
+        """log q(z | s) / p(z), pointwise (N,), for z (N, P)."""
+        log_prior = -0.5 * (z.square() + math.log(2 * math.pi)).sum(-1)
+        return self.flow(self.embed(s)).log_prob(z) - log_prior
+
+    def sample(self, s: Tensor, draws: int) -> Tensor:
+        """`draws` draws of z for each of the summaries, (draws, N, P)."""
+        return self.flow(self.embed(s)).sample((draws,))

@@ -1,0 +1,250 @@
+"""The training loop, the only one.
+
+A *source* says what is trained on at each step: fresh simulations that are never seen again (`Stream`), or a fixed set
+of them in epochs (`Epochs`). A batch is a function of the source's seed and the step alone, and so is the learning rate
+(the plateau schedule also remembers what validation told it). That makes a run resumable to the byte: a checkpoint is the
+weights, the optimizer's moments and the step.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Literal, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .estimators.base import Batch, Estimator
+
+Progress = Callable[[int, int, str], None]
+"""Called with (steps done, steps in all, a few words)."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How weights are moved.
+
+    Arguments:
+        learning_rate: Adam's, at its peak.
+        weight_decay: Adam's L2 penalty.
+        schedule: "cosine" (a short warm-up, then down to nothing at the last step), or "plateau" (times `factor` when
+            validation has not improved for `patience` epochs).
+        warmup: The share of steps over which "cosine" rises.
+        factor: See "plateau".
+        patience: See "plateau".
+        clip: The largest norm of a gradient.
+    """
+
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.0
+    schedule: Literal["cosine", "plateau"] = "cosine"
+    warmup: float = 0.03
+    factor: float = 0.5
+    patience: int = 25
+    clip: float = math.inf
+
+
+class Source(Protocol):
+    """What is trained on."""
+
+    def batch(self, step: int) -> Batch:
+        """The batch of a step; always the same for the same step."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Fresh simulations at every step, over designs drawn anew.
+
+    Arguments:
+        estimator: Whose models are simulated.
+        designs: Draws n designs, (n, B, V).
+        size: Participants a step.
+        seed: With the step, decides everything.
+    """
+
+    estimator: Estimator
+    designs: Callable[[int, np.random.Generator], NDArray[np.float64]]
+    size: int
+    seed: tuple[int, ...]
+
+    def batch(self, step: int) -> Batch:
+        rng = np.random.default_rng([*self.seed, step])
+        return self.estimator.simulate(self.designs(self.size, rng), self.size, rng)
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """A fixed set of simulations, in a new random order in each epoch.
+
+    Arguments:
+        data: All of them.
+        size: Participants a step.
+        seed: Decides the orders.
+    """
+
+    data: Batch
+    size: int
+    seed: tuple[int, ...]
+    _order: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def steps(self) -> int:
+        """Steps in an epoch."""
+        return math.ceil(len(self.data) / self.size)
+
+    def batch(self, step: int) -> Batch:
+        epoch, place = divmod(step, self.steps)
+        if epoch not in self._order:
+            self._order.clear()
+            order = np.random.default_rng([*self.seed, epoch]).permutation(len(self.data))
+            self._order[epoch] = torch.from_numpy(order)
+        return self.data[self._order[epoch][place * self.size : (place + 1) * self.size]]
+
+
+@dataclass
+class Trainer:
+    """An estimator being trained.
+
+    Arguments:
+        estimator: What is trained, in place.
+        settings: How.
+        steps: Steps in all, over which a cosine schedule goes down.
+        seed: For bounds that pair participants at random.
+    """
+
+    estimator: Estimator
+    settings: TrainingSettings
+    steps: int
+    seed: int = 0
+    step: int = 0
+    history: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # one tensor operation for all weights: on small networks the loop over them would cost more than the arithmetic
+        self.weights = [p for p in self.estimator.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.Adam(
+            self.weights, lr=self.settings.learning_rate, weight_decay=self.settings.weight_decay, fused=self.estimator.device.type == "cpu"
+        )
+        self._scale, self._best, self._waited = 1.0, -math.inf, 0
+
+    def run(
+        self,
+        source: Source,
+        until: int | None = None,
+        *,
+        every: int = 0,
+        after: Callable[[Trainer], None] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Train up to step `until`, the next batch being made while the present one is trained on.
+
+        Arguments:
+            every: Call `after` whenever this many steps are done, counted from step 0.
+            after: For validation and checkpoints.
+        """
+        until = self.steps if until is None else until
+        self.estimator.train()
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(source.batch, self.step) if self.step < until else None
+            while coming is not None:
+                batch = coming.result()
+                coming = ahead.submit(source.batch, self.step + 1) if self.step + 1 < until else None
+                self._move(batch)
+                if progress:
+                    progress(self.step, self.steps, f"information {self.recent():.3f}")
+                if every and after and self.step % every == 0:
+                    after(self)
+        self.estimator.eval()
+
+    def _move(self, batch: Batch) -> None:
+        """One step of the optimizer."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.learning_rate
+        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + self.step) % 2**63)
+        loss = self.estimator.loss(batch, generator)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if math.isfinite(self.settings.clip):
+            torch.nn.utils.clip_grad_norm_(self.weights, self.settings.clip)
+        self.optimizer.step()
+        self.history.append(-loss.item())
+        self.step += 1
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the coming step."""
+        if self.settings.schedule == "plateau":
+            return self.settings.learning_rate * self._scale
+        done, warmup = self.step / self.steps, self.settings.warmup
+        if done < warmup:
+            return self.settings.learning_rate * (0.05 + 0.95 * done / warmup)
+        return self.settings.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (done - warmup) / (1 - warmup))))
+
+    def told(self, value: float) -> bool:
+        """Tell the plateau schedule a validation value (larger is better); is it the best so far?"""
+        if value > self._best:
+            self._best, self._waited = value, 0
+            return True
+        self._waited += 1
+        if self._waited > self.settings.patience:
+            self._scale, self._waited = self._scale * self.settings.factor, 0
+        return False
+
+    def recent(self, steps: int = 100) -> float:
+        """The average of the bound over the last batches, each new to the network if they come from a stream."""
+        return float(np.mean(self.history[-steps:])) if self.history else math.nan
+
+    def save(self, path: Path) -> None:
+        """Write weights, moments and step, whole or not at all."""
+        tensors = {f"weights.{name}": value for name, value in self.estimator.state_dict().items()}
+        for index, weight in enumerate(self.weights):
+            for name, value in self.optimizer.state[weight].items():
+                tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
+        tensors["history"] = torch.tensor(self.history, dtype=torch.float64)
+        state = {"step": self.step, "scale": self._scale, "best": self._best, "waited": self._waited, "settings": asdict(self.settings)}
+        save_tensors(path, tensors, {"trainer": json.dumps(state)})
+
+    def load(self, path: Path) -> None:
+        """Go on from what `save` wrote."""
+        from safetensors import safe_open
+
+        with safe_open(path, "pt") as file:  # type: ignore[no-untyped-call]
+            state = json.loads(file.metadata()["trainer"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        self.estimator.load_state_dict({name.removeprefix("weights."): t for name, t in tensors.items() if name.startswith("weights.")})
+        for index, weight in enumerate(self.weights):
+            prefix = f"optimizer.{index}."
+            self.optimizer.state[weight] = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+        self.history = tensors["history"].tolist()
+        self.step, self._scale, self._best, self._waited = state["step"], state["scale"], state["best"], state["waited"]
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Write a safetensors file, whole or not at all."""
+    from safetensors.torch import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
+    os.replace(temporary, path)
+
+
+def save_weights(path: Path, estimator: torch.nn.Module, metadata: dict[str, Any] | None = None) -> None:
+    """Write an estimator's weights."""
+    save_tensors(path, dict(estimator.state_dict()), {"about": json.dumps(metadata or {}, sort_keys=True)})
+
+
+def load_weights(path: Path, estimator: torch.nn.Module) -> None:
+    """Read an estimator's weights into it."""
+    from safetensors.torch import load_file
+
+    estimator.load_state_dict(load_file(path))
+    estimator.eval()
