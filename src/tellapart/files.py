@@ -51,4 +51,5 @@ def _claim(target: Path) -> Path:
 
 
 def _unwritable(target: Path, got: str, fix: str) -> DataError:
-    return DataError("The output cannot be written.", where=str(target), expected="a file in a folder that can be written to", got=got, fix=fix)
+    expected = "a file in a folder that can be written to"
+    return DataError("The output cannot be written.", where=str(target), expected=expected, got=got, fix=fix)

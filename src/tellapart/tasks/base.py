@@ -78,21 +78,21 @@ class DesignSpace:
                 "The design is not an array of numbers.",
                 expected=f"{self.blocks} blocks of {len(self.variables)} numbers",
                 got=repr(design)[:80],
-                fix=self._example(),
+                fix=self._hint(),
             ) from None
         if array.ndim != 2 or array.shape[0] != self.blocks:
             raise DesignError(
                 "The design has the wrong number of blocks.",
                 expected=f"{self.blocks} block(s) of {len(self.variables)} numbers",
                 got=f"{array.shape[0]} block(s)" if array.ndim == 2 else f"an array of shape {array.shape}",
-                fix=self._example(),
+                fix=self._hint(),
             )
         if array.shape[1] != len(self.variables):
             raise DesignError(
                 "The design has the wrong number of values in a block.",
                 expected=f"{len(self.variables)} values a block ({', '.join(self.variables)})",
                 got=f"{array.shape[1]} values a block",
-                fix=self._example(),
+                fix=self._hint(),
             )
         outside = ~((array >= self.low) & (array <= self.high))
         if outside.any():
@@ -102,7 +102,7 @@ class DesignSpace:
                 where=f"block {block}, {self.variables[variable]} (counted from 0)",
                 expected=f"a number from {self.low[variable]:g} to {self.high[variable]:g}",
                 got=f"{array[block, variable]:g}",
-                fix=self._example(),
+                fix=self._hint(),
             )
         return array
 
@@ -138,7 +138,7 @@ class DesignSpace:
                 "The design is not made of numbers.",
                 expected="numbers separated by ',' and blocks separated by ';'",
                 got=repr(text),
-                fix=self._example(),
+                fix=self._hint(),
             ) from None
         widths = sorted({len(row) for row in rows})
         if len(widths) > 1:
@@ -146,7 +146,7 @@ class DesignSpace:
                 "The blocks of the design have different numbers of values.",
                 expected=f"{len(self.variables)} values in every block",
                 got=f"blocks of {' and '.join(map(str, widths))} values",
-                fix=self._example(),
+                fix=self._hint(),
             )
         return self.check(rows)
 
@@ -156,9 +156,12 @@ class DesignSpace:
         rows = np.round(np.asarray(design, dtype=np.float64), digits) + 0.0  # never -0
         return "; ".join(",".join(np.format_float_positional(value, trim="-") for value in row) for row in rows)
 
-    def _example(self) -> str:
-        block = ",".join(f"{(low + high) / 2:g}" for low, high in zip(self.low, self.high, strict=True))
-        return f'write it as "{"; ".join([block] * self.blocks)}"'
+    def example(self) -> str:
+        """The design in the middle of the space, as `parse` reads it."""
+        return self.format([[(low + high) / 2 for low, high in zip(self.low, self.high, strict=True)]] * self.blocks)
+
+    def _hint(self) -> str:
+        return f'write it as "{self.example()}"'
 
 
 class Task(ABC):

@@ -1,0 +1,285 @@
+"""The command line: parse, call, print.
+
+Results go to stdout, in words or with `--json` as JSON; progress and messages go to stderr. Exit code 0: done; 2: a mistake
+of the user's, with one message and no traceback; 1: a fault of ours. Everything heavy is imported inside the commands,
+so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Callable, NoReturn
+
+import typer
+
+from . import __version__
+from .errors import DesignError, ModelError, TellapartError, nearest
+
+if TYPE_CHECKING:
+    from .information.estimate import InformationEstimate
+    from .models.base import Model
+    from .models.simulation import Simulations
+    from .progress import Progress
+    from .study import Study
+    from .tasks.base import Floats
+
+app = typer.Typer(
+    name="tellapart",
+    help="Which experiment tells our theories of the mind apart, and how sure will we be afterwards?",
+    epilog='Begin with: tellapart exact examples/bandit --design "0,0,0.6; 1,1,0"',
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+_CHUNK = 2_000
+"""Participants whose rows are in memory at once when a table is written."""
+
+StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="A study folder, or a study.toml.", show_default=False)]
+DesignText = Annotated[str, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".')]
+DesignTexts = Annotated[
+    list[str] | None, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Can be repeated.', show_default=False)
+]
+Participants = Annotated[int, typer.Option("--n", metavar="N", min=1, help="How many simulated participants.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="S", min=0, help="Where randomness starts; the study's seed if not given.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a function a command whose errors are messages."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            function(*args, **kwargs)
+        except TellapartError as error:
+            _stop(f"Error: {error}", 2)
+        except MemoryError:
+            _stop("Error: There is not enough memory for this.\n  fix:      ask for fewer participants at a time", 2)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            _explain(error)
+
+    app.command()(guarded)
+    return function
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tellapart {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _about(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Options of the program as a whole."""
+
+
+@command
+def simulate(
+    study: StudyPath,
+    design: DesignText,
+    n: Participants,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write the table.")],
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model; all take turns if not given.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate participants and write their data.
+
+    The table is long: columns participant, model, block, trial, the recorded fields, then one column for each parameter,
+    named model.parameter and empty where a participant is of another model. Blocks, trials and choices count from 0.
+
+    \b
+    Example:
+      tellapart simulate examples/bandit --design "0,0,0.6; 1,1,0" --n 300 --out data.csv
+    """
+    from .files import written_whole
+    from .models.simulation import simulate_models
+    from .progress import progress_bar
+
+    plan = _study(study)
+    wanted = plan.task.design_space.parse(design)
+    models = [_named(plan, model)] if model else plan.models
+    with written_whole(out) as temporary, progress_bar("simulating") as report:
+        simulations = simulate_models(plan.task, models, wanted, n, _rng(plan, seed))
+        _write_table(simulations, temporary, report)
+    names = [m.name for m in models]
+    rows = int(simulations.behavior.mask.size)
+    result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": _seed(plan, seed)}
+    _print(result if as_json else f"{n} participants ({', '.join(names)}), {rows} rows, written to {out}")
+
+
+@command
+def exact(
+    study: StudyPath,
+    design: DesignTexts = None,
+    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
+    n: Participants = 2000,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the exact information of designs, where every model has a likelihood.
+
+    Information is in nats, with its standard error over simulated participants. All designs face the same random numbers,
+    which makes their differences more certain than each of them.
+
+    \b
+    Example:
+      tellapart exact examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
+    """
+    from .information.exact import exact_information
+    from .progress import progress_bar
+
+    plan = _study(study)
+    designs = _designs(plan, design or [], baseline, seed)
+    estimates = []
+    with progress_bar("exact information") as report:
+        for i, wanted in enumerate(designs):
+            part = _part_of(report, i, len(designs))
+            estimates.append(exact_information(plan.task, plan.models, plan.goal, wanted, n=n, rng=_rng(plan, seed), progress=part))
+    _print_information(plan, designs, estimates, as_json)
+
+
+@command
+def check(
+    study: StudyPath,
+    data: Annotated[Path | None, typer.Argument(metavar="DATA.csv", help="A data table to check too.", show_default=False)] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a study, its simulators and, if given, a table of data.
+
+    Each model simulates a few participants at a design of the field's habit; their data must be such as the task records.
+    A mistake is answered with the line, or the row and column, to mend.
+
+    \b
+    Example:
+      tellapart check examples/bandit
+    """
+    plan = _study(study)
+    rng = _rng(plan, seed)
+    for model in plan.models:
+        plan.task.check(model.simulate(model.sample_prior(20, rng), plan.task.baseline(1, rng)[0], rng, plan.task))
+    names = [model.name for model in plan.models]
+    result: dict[str, Any] = {"study": plan.name, "goal": plan.goal, "task": plan.task.name, "models": names}
+    lines = [f"The study '{plan.name}' is sound: {plan.goal} {', '.join(names)} by {plan.task.name}."]
+    if data is not None:
+        behavior = plan.task.read_csv(data)
+        result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}
+        lines.append("The data fit: {participants} participants, {trials} trials recorded, {missed} missed.".format(**result["data"]))
+    _print(result if as_json else "\n".join(lines))
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    app()
+
+
+def _study(path: Path) -> Study:
+    from .study import Study
+
+    return Study.from_file(path)
+
+
+def _seed(study: Study, seed: int | None) -> int:
+    return study.seed if seed is None else seed
+
+
+def _rng(study: Study, seed: int | None) -> Any:
+    import numpy as np
+
+    return np.random.default_rng(_seed(study, seed))
+
+
+def _named(study: Study, name: str) -> Model:
+    """The model of the study that is called `name`."""
+    names = [model.name for model in study.models]
+    if name not in names:
+        raise ModelError(f"The study has no model '{name}'.", expected=" or ".join(names), got=f"'{name}'", fix=nearest(name, names))
+    return study.models[names.index(name)]
+
+
+def _designs(study: Study, texts: list[str], baseline: int, seed: int | None) -> list[Floats]:
+    """The designs that were written out, then the baseline ones."""
+    designs = [study.task.design_space.parse(text) for text in texts]
+    designs += list(study.task.baseline(baseline, _rng(study, seed)))
+    if not designs:
+        raise DesignError("There is no design.", expected="--design or --baseline", fix=f'--design "{study.task.design_space.example()}"')
+    return designs
+
+
+def _part_of(report: Progress, i: int, parts: int) -> Progress:
+    """Report the progress of the i-th of equal parts as progress of the whole."""
+    return lambda done, total: report(i * total + done, parts * total)
+
+
+def _write_table(simulations: Simulations, path: Path, report: Progress) -> None:
+    """Write the long table a few participants at a time."""
+    import numpy as np
+
+    names = np.array([model.name for model in simulations.models])[simulations.model]
+    for start in range(0, len(simulations), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        columns = {"model": names[part], **{name: values[part] for name, values in simulations.parameters.items()}}
+        simulations.behavior[part].to_table(columns).to_csv(path, mode="a", header=start == 0, index=False)
+        report(min(start + _CHUNK, len(simulations)), len(simulations))
+
+
+def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:
+    """A line a design, or the JSON of `exact` and `evaluate`."""
+    if as_json:
+        _print({"designs": [{"design": d.tolist(), **e.to_json()} for d, e in zip(designs, estimates, strict=True)]})
+        return
+    texts = [study.task.design_space.format(d) for d in designs]
+    for text, estimate in zip(texts, estimates, strict=True):
+        typer.echo(f"{text:<{max(map(len, texts))}}  {estimate}{_share_of_maximum(study, estimate)}")
+
+
+def _share_of_maximum(study: Study, estimate: InformationEstimate) -> str:
+    """How much of the most that can be learnt, where there is a most."""
+    import math
+
+    if study.goal != "discriminate":
+        return ""
+    most = math.log(len(study.models))
+    return f"; {100 * estimate.nats / most:.0f} % of the maximum log {len(study.models)} = {most:.3f}"
+
+
+def _print(result: Any) -> None:
+    typer.echo(result if isinstance(result, str) else json.dumps(result, allow_nan=False))
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def _explain(error: Exception) -> NoReturn:
+    """Say whose fault it is: a failing model file is the user's to mend, all else is ours."""
+    import platform
+    import traceback
+
+    from .plugins import failed_in_user_code
+
+    place = failed_in_user_code(error)
+    if place is not None:
+        message = TellapartError("The study's own code failed.", where=place, got=f"{type(error).__name__}: {error}", fix="mend that line")
+        _stop(f"Error: {message}", 2)
+    versions = f"tellapart {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    help_us = f"This is a fault of tellapart, not yours. Please report it with the lines above, your command and: {versions}"
+    _stop(f"{''.join(traceback.format_exception(error))}\n{help_us}", 1)
+
+
+if __name__ == "__main__":
+    main()
