@@ -46,6 +46,17 @@ def load_class(use: str, folder: Path, base: type[T]) -> type[T]:
     return _check_class(getattr(module, class_name), class_name, base, file)
 
 
+def loaded_files() -> list[tuple[Path, str]]:
+    """The files of users that are loaded and what studies call them, for `load_again` in another process."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_PREFIX) and hasattr(module, "__tellapart_module__")]
+    return [(Path(str(module.__file__)), module.__tellapart_module__) for module in modules]
+
+
+def load_again(file: Path, module_name: str) -> None:
+    """Load a user's file under the name that it has in the process that sent work here."""
+    _load_module(file, module_name)
+
+
 def user_module(kind: type) -> str | None:
     """The module that a study file calls to use a class: "my_module", or None if no file can be named."""
     module = sys.modules.get(kind.__module__)

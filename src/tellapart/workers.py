@@ -1,0 +1,90 @@
+"""Independent evaluations on several cores.
+
+A search hands over a list of pieces of work that do not depend on each other and gets their results in the same order.
+Each piece runs on one thread, wherever it runs: small networks gain nothing from more, workers do not get in each
+other's way, and results are the same bytes for any number of workers. joblib's backends are the seam: processes on this
+machine now, a Dask cluster with the same `map`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Iterator, Sequence, TypeVar
+
+from .errors import StudyError
+from .plugins import load_again, loaded_files
+from .threads import available_cores
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work.
+
+    Arguments:
+        count: How many processes; 1 works in this process.
+        backend: joblib's: "loky" for processes on this machine.
+    """
+
+    count: int = 1
+    backend: str = "loky"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
+            raise StudyError(
+                "The number of workers must be a whole number.",
+                expected=f"from 1 to {available_cores()}, the cores here",
+                got=repr(self.count),
+            )
+
+    def map(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
+        """`function(*piece)` for each piece, in order, each as soon as it and those before it are done."""
+        if self.count == 1 and self.backend == "loky":
+            return self._here(function, pieces)
+        return self._elsewhere(function, pieces)
+
+    def _here(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
+        for piece in pieces:
+            with one_thread():
+                result = function(*piece)
+            yield result
+
+    def _elsewhere(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
+        import joblib
+        from joblib.externals import cloudpickle
+
+        files = loaded_files()
+        limits = {"inner_max_num_threads": 1} if self.backend == "loky" else {}
+        with joblib.parallel_config(self.backend, n_jobs=self.count, **limits):
+            parallel = joblib.Parallel(return_as="generator", pre_dispatch="all", batch_size=1)
+            yield from parallel(joblib.delayed(_work)(files, cloudpickle.dumps((function, piece))) for piece in pieces)
+
+
+HERE = Workers()
+"""One worker: this process."""
+
+
+def _work(files: Sequence[tuple[Path, str]], work: bytes) -> Any:
+    """Do one piece of work in a worker, which first loads the user's own model files under the names they have there."""
+    for file, module in files:
+        load_again(file, module)
+    function, piece = pickle.loads(work)
+    with one_thread():
+        return function(*piece)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch use one thread in this block. The order of floating point sums then never depends on the machine's cores."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
