@@ -135,11 +135,12 @@ def exact(
     Example:
       tellapart exact examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
-    from .information.exact import exact_information
     from .progress import progress_bar
 
     plan = _study(study)
     designs = _designs(plan, design or [], baseline, seed)
+    from .information.exact import exact_information
+
     estimates = []
     with progress_bar("exact information") as report:
         for i, wanted in enumerate(designs):

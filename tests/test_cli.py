@@ -1,0 +1,398 @@
+"""The commands: what they print and write, and how they refuse."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, simulate_models
+from tellapart.cli import app
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "bandit"
+DESIGN = "0,0,0.6; 1,1,0"
+STUDY = """
+[study]
+goal = "discriminate"
+[task]
+use = "bernoulli-bandit"
+trials = 4
+[[models]]
+use = "wslts"
+[[models]]
+use = "aeg"
+"""
+BROKEN_MODEL = """
+from tellapart import Model, Uniform
+
+class Broken(Model):
+    name = "broken"
+    parameters = {"p": Uniform()}
+
+    def simulate(self, parameters, design, rng, task):
+        return parameters["q"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def simulate(folder, *more):
+    return run("simulate", folder, "--design", DESIGN, "--n", 7, "--out", folder / "data.csv", *more)
+
+
+def result_of(*arguments):
+    outcome = run(*arguments, "--json")
+    assert outcome.exit_code == 0, outcome.output
+    return json.loads(outcome.stdout)
+
+
+# what they do
+
+
+def test_simulate_writes_the_long_table(folder):
+    outcome = simulate(folder)
+    assert outcome.exit_code == 0, outcome.output
+    assert "7 participants (wslts, aeg), 56 rows" in outcome.stdout
+    table = pd.read_csv(folder / "data.csv")
+    parameters = ["wslts.gamma_w", "wslts.gamma_l", "wslts.lambda", "aeg.epsilon", "aeg.phi"]
+    assert list(table.columns) == ["participant", "model", "block", "trial", "choice", "reward", *parameters]
+    assert len(table) == 7 * 2 * 4
+    assert table.groupby("participant")["model"].first().tolist() == ["wslts", "aeg"] * 3 + ["wslts"]
+    for column in parameters:
+        assert (table[column].isna() == (table["model"] != column.split(".")[0])).all()
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "study.toml"]
+
+
+def test_simulate_agrees_with_python(folder):
+    simulate(folder, "--seed", 11)
+    study = Study.from_file(folder)
+    table = pd.read_csv(folder / "data.csv")
+    expected = simulate_models(study.task, study.models, study.task.design_space.parse(DESIGN), 7, np.random.default_rng(11))
+    behavior = study.task.read_table(table)
+    for name, values in expected.behavior.fields.items():
+        np.testing.assert_array_equal(behavior.fields[name], values)
+    epsilon = table.groupby("participant")["aeg.epsilon"].first().to_numpy()
+    np.testing.assert_array_equal(epsilon, expected.parameters["aeg.epsilon"])
+
+
+def test_same_seed_same_bytes(folder):
+    written = []
+    for seed in (3, 3, 4):
+        simulate(folder, "--seed", seed)
+        written.append((folder / "data.csv").read_bytes())
+    assert written[0] == written[1] != written[2]
+
+
+def test_the_table_does_not_depend_on_the_chunks_in_which_it_is_written(folder, monkeypatch):
+    simulate(folder)
+    whole = (folder / "data.csv").read_bytes()
+    monkeypatch.setattr("tellapart.cli._CHUNK", 3)
+    simulate(folder)
+    assert (folder / "data.csv").read_bytes() == whole
+
+
+def test_simulate_one_model(folder):
+    result = result_of("simulate", folder, "--design", DESIGN, "--n", 3, "--model", "aeg", "--out", folder / "data.csv")
+    assert result["models"] == ["aeg"]
+    assert result["rows"] == 24
+    assert set(pd.read_csv(folder / "data.csv")["model"]) == {"aeg"}
+
+
+def test_simulate_fewer_participants_than_models(folder):
+    assert result_of("simulate", folder, "--design", DESIGN, "--n", 1, "--out", folder / "data.csv")["participants"] == 1
+
+
+def test_simulate_replaces_an_old_table(folder):
+    (folder / "data.csv").write_text("old")
+    assert simulate(folder).exit_code == 0
+    assert len(pd.read_csv(folder / "data.csv")) == 56
+
+
+def test_exact_prints_a_line_a_design(folder):
+    outcome = run("exact", folder, "--design", DESIGN, "--design", "0.5,0.5,0.5;0.5,0.5,0.5", "--n", 60)
+    assert outcome.exit_code == 0, outcome.output
+    first, second = outcome.stdout.splitlines()
+    assert first.startswith("0,0,0.6; 1,1,0 ")
+    assert second.startswith("0.5,0.5,0.5; 0.5,0.5,0.5 ")
+    assert "nats (exact)" in first
+    assert "of the maximum log 2 = 0.693" in first
+    assert "the true model is recovered" in first
+
+
+def test_exact_in_json(folder):
+    result = result_of("exact", folder, "--design", DESIGN, "--baseline", 2, "--n", 60)
+    assert len(result["designs"]) == 3
+    first = result["designs"][0]
+    assert first["design"] == [[0, 0, 0.6], [1, 1, 0]]
+    assert first["kind"] == "exact"
+    assert 0 < first["nats"] < np.log(2)
+    assert 0 < first["se"] < 0.2
+    assert 0.5 < first["accuracy"] <= 1
+
+
+def test_exact_does_not_depend_on_the_other_designs(folder):
+    alone = result_of("exact", folder, "--design", DESIGN, "--n", 40)
+    among = result_of("exact", folder, "--design", "1,1,1; 0,0,0", "--design", DESIGN, "--n", 40)
+    assert alone["designs"][0] == among["designs"][1]
+    other_seed = result_of("exact", folder, "--design", DESIGN, "--n", 40, "--seed", 2)
+    assert alone != other_seed
+
+
+def test_exact_estimates_one_model(folder):
+    file = folder / "study.toml"
+    file.write_text(STUDY.replace("discriminate", "estimate").replace('[[models]]\nuse = "wslts"\n', ""))
+    outcome = run("exact", folder, "--design", DESIGN, "--n", 40)
+    assert outcome.exit_code == 0, outcome.output
+    assert "nats (exact)" in outcome.stdout
+    assert "maximum" not in outcome.stdout
+
+
+def test_check_a_study_and_its_data(folder):
+    simulate(folder)
+    outcome = run("check", folder, folder / "data.csv")
+    assert outcome.exit_code == 0, outcome.output
+    assert "sound" in outcome.stdout
+    assert "7 participants, 56 trials recorded, 0 missed" in outcome.stdout
+    assert result_of("check", folder)["models"] == ["wslts", "aeg"]
+
+
+def test_example_commands_of_the_help_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(EXAMPLE.parents[1])
+    assert run("simulate", "examples/bandit", "--design", DESIGN, "--n", 300, "--out", tmp_path / "data.csv").exit_code == 0
+    assert run("check", "examples/bandit", tmp_path / "data.csv").exit_code == 0
+
+
+def test_version():
+    assert run("--version").stdout.startswith("tellapart 0.")
+
+
+# how they refuse
+
+
+def refused(outcome, folder, words, allowed=("study.toml",)):
+    """Exit code 2, the words, no traceback, nothing on stdout, nothing half-written."""
+    assert outcome.exit_code == 2, outcome.output
+    assert outcome.stdout == ""
+    message = " ".join(outcome.stderr.split())
+    assert all(word in message for word in words), message
+    assert "Traceback" not in message
+    assert sorted(path.name for path in folder.iterdir()) == sorted(allowed)
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        ("0,0,1.5; 1,1,0", ["outside its range", "block 0, arm 2", "from 0 to 1", "1.5"]),
+        ("0,0,-0.5; 1,1,0", ["outside its range", "-0.5"]),
+        ("0,0,nan; 1,1,0", ["outside its range", "nan"]),
+        ("0,0; 1,1", ["number of values in a block", "3 values", "2 values"]),
+        ("0,0,0,0; 1,1,0,0", ["number of values in a block", "4 values"]),
+        ("0,0,0.5", ["number of blocks", "2 block(s)", "1 block(s)"]),
+        ("0,0,0.5; 1,1", ["different numbers of values"]),
+        ("low,0,0.5; 1,1,0", ["not made of numbers", "0.5,0.5,0.5; 0.5,0.5,0.5"]),
+        ("", ["not made of numbers"]),
+    ],
+)
+@pytest.mark.parametrize("command", ["simulate", "exact"])
+def test_wrong_designs(folder, command, design, words):
+    more = ["--n", 5, "--out", folder / "data.csv"] if command == "simulate" else []
+    refused(run(command, folder, "--design", design, *more), folder, words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"discriminate"', '"discriminat"', ["'goal' is unknown", "line 3", "did you mean 'discriminate'"]),
+        ('"discriminate"', '"estimate"', ["parameters of one model", "2 (wslts, aeg)"]),
+        ('"discriminate"', "3", ["'goal'", "line 3", "got: 3"]),
+        ('goal = "discriminate"', 'gaol = "discriminate"', ["key 'gaol' is unknown", "line 3", "did you mean 'goal'"]),
+        ('goal = "discriminate"', "seed = -1", ["'seed'", "line 3", "-1"]),
+        ('goal = "discriminate"', 'seed = "one"', ["'seed'", "a whole number", '"one"']),
+        ('goal = "discriminate"', "name = 5", ["'name'", "text in quotes"]),
+        ('goal = "discriminate"', 'name = ""', ["'name'", "not empty"]),
+        ('use = "wslts"', 'use = "wstls"', ["model 'wstls' is unknown", "line 8", "did you mean 'wslts'", "my_module:MyModel"]),
+        ('use = "wslts"', "use = 3", ["'use'", "line 8", "text in quotes"]),
+        ('use = "wslts"', 'usw = "wslts"', ["key 'use' is missing", "[[models]]"]),
+        ('use = "wslts"', 'use = "aeg"', ["same name", "aeg, aeg"]),
+        ('use = "wslts"', 'use = "mine:Mine"', ["no file 'mine.py'", "line 8"]),
+        ('use = "aeg"', 'use = "aeg"\nconvention = "papper"', ["'convention' is unknown", "line 11", "did you mean 'paper'", '"released"']),
+        ('use = "aeg"', 'use = "aeg"\nconvention = 1', ["'convention'", "line 11", '"paper" or "released"']),
+        ('use = "aeg"', 'use = "aeg"\nconvetion = "paper"', ["key 'convetion' is unknown", "line 11", "did you mean 'convention'"]),
+        ('use = "bernoulli-bandit"', 'use = "bernouli"', ["task 'bernouli' is unknown", "line 5", "bernoulli-bandit"]),
+        ("trials = 4", "trails = 4", ["key 'trails' is unknown", "line 6", "did you mean 'trials'"]),
+        ("trials = 4", 'trials = "4"', ["'trials'", "line 6", "a whole number", '"4"']),
+        ("trials = 4", "trials = 4.5", ["'trials'", "a whole number", "4.5"]),
+        ("trials = 4", "trials = 0", ["'trials'", "line 6", "1 or more"]),
+        ("trials = 4", "arms = 1", ["'arms'", "line 6", "2 or more"]),
+        ("[study]\n", "", ["section 'goal' is unknown"]),
+        ('[study]\ngoal = "discriminate"\n', "", ["section [study] is missing"]),
+        ('[task]\nuse = "bernoulli-bandit"\ntrials = 4\n', "", ["section [task] is missing"]),
+        ("[task]", "[taks]", ["section 'taks' is unknown", "line 4", "did you mean 'task'"]),
+        ('[[models]]\nuse = "wslts"\n[[models]]\nuse = "aeg"\n', "", ["section [[models]] is missing"]),
+        ('[[models]]\nuse = "wslts"\n', "", ["two models or more", "one (aeg)"]),
+        ('[[models]]\nuse = "wslts"\n[[models]]\n', "[models]\n", ["'models'", "two brackets"]),
+        ("[task]", '[search]\nmethod = "bayes"\n[task]', ["'method' is unknown", "line 5", "bayesopt"]),
+        ("trials = 4", "trials = ", ["not valid TOML", "line 6"]),
+        ("trials = 4", "trials = 4\ntrials = 5", ["not valid TOML", "line 7"]),
+        ("[study]", "[study", ["not valid TOML", "line 2"]),
+    ],
+)
+def test_wrong_study_files(folder, old, new, words):
+    assert old in STUDY
+    (folder / "study.toml").write_text(STUDY.replace(old, new, 1))
+    refused(simulate(folder), folder, [*words, "study.toml"])
+
+
+def test_no_study_at_all(folder):
+    refused(simulate(folder / "elsewhere"), folder, ["no study here", "no such file or folder"])
+    (folder / "empty").mkdir()
+    refused(run("exact", folder / "empty", "--design", DESIGN), folder, ["folder without a study.toml"], ["empty", "study.toml"])
+    (folder / "study.toml").write_bytes(b"\xff\xfe\x00")
+    refused(simulate(folder), folder, ["not text", "UTF-8"], ["empty", "study.toml"])
+
+
+@pytest.mark.parametrize(("n", "words"), [("0", "equal to 1"), ("-3", "equal to 1"), ("many", "integer"), ("1.5", "integer")])
+@pytest.mark.parametrize("command", ["simulate", "exact"])
+def test_wrong_numbers_of_participants(folder, command, n, words):
+    more = ["--out", folder / "data.csv"] if command == "simulate" else []
+    refused(run(command, folder, "--design", DESIGN, "--n", n, *more), folder, ["'--n'", words])
+
+
+def test_wrong_seed(folder):
+    refused(simulate(folder, "--seed", -1), folder, ["'--seed'", "equal to 0"])
+
+
+def test_unknown_model_to_simulate(folder):
+    refused(simulate(folder, "--model", "agg"), folder, ["no model 'agg'", "wslts or aeg", "did you mean 'aeg'"])
+
+
+def test_no_design(folder):
+    refused(run("exact", folder), folder, ["no design", "--design", "0.5,0.5,0.5; 0.5,0.5,0.5"])
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [(".", ["a folder", "name of a file"]), ("no/such/folder/data.csv", ["no folder"]), ("study.toml/data.csv", ["no folder"])],
+)
+def test_unwritable_outputs(folder, monkeypatch, out, words):
+    monkeypatch.setattr("tellapart.models.simulation.simulate_models", lambda *_: pytest.fail("simulated before the output was checked"))
+    outcome = run("simulate", folder, "--design", DESIGN, "--n", 7, "--out", folder / out)
+    refused(outcome, folder, ["output cannot be written", *words])
+
+
+def test_output_that_is_no_file(folder):
+    refused(run("simulate", folder, "--design", DESIGN, "--n", 7, "--out", "/dev/null"), folder, ["neither a file nor a folder"])
+
+
+def test_write_protected_outputs(folder, monkeypatch):
+    (folder / "data.csv").write_text("precious")
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    refused(simulate(folder), folder, ["write-protected"], ["data.csv", "study.toml"])
+    assert (folder / "data.csv").read_text() == "precious"
+
+
+def test_a_full_disk_leaves_the_old_table(folder, monkeypatch):
+    (folder / "data.csv").write_text("precious")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tellapart.cli._write_table", full)
+    refused(simulate(folder), folder, ["cannot be written", "No space left"], ["data.csv", "study.toml"])
+    assert (folder / "data.csv").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.drop(columns="choice"), ["missing", "column 'choice'"]),
+        (lambda t: t.rename(columns={"reward": "rewards"}), ["rename 'rewards' to 'reward'"]),
+        (lambda t: t.assign(choice=t["choice"].where(t.index != 3, 3)), ["row 5, column 'choice'", "0 to 2"]),
+        (lambda t: t.assign(reward=t["reward"].astype(object).where(t.index != 3, "win")), ["row 5, column 'reward'", "win"]),
+        (lambda t: t.assign(trial=t["trial"] + 1), ["row 5, column 'trial'", "0 to 3"]),
+        (lambda t: pd.concat([t, t.iloc[[0]]]), ["same trial", "rows 2 and 58", "delete"]),
+        (lambda t: t.iloc[:0], ["no row"]),
+    ],
+)
+def test_wrong_data(folder, change, words):
+    simulate(folder)
+    change(pd.read_csv(folder / "data.csv")).to_csv(folder / "data.csv", index=False)
+    refused(run("check", folder, folder / "data.csv"), folder, ["data.csv", *words], ["data.csv", "study.toml"])
+
+
+def test_no_data(folder):
+    refused(run("check", folder, folder / "data.csv"), folder, ["cannot be read", "data.csv"])
+
+
+def test_a_users_model_that_fails_is_named_with_its_line(folder):
+    (folder / "mine.py").write_text(BROKEN_MODEL)
+    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"mine:Broken"'))
+    outcome = run("check", folder)
+    assert outcome.exit_code == 2
+    assert all(words in outcome.stderr for words in ["own code failed", "mine.py, line 9", "KeyError"])
+    assert "Traceback" not in outcome.stderr
+
+
+def test_too_little_memory(folder, monkeypatch):
+    def greedy(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("tellapart.models.simulation.simulate_models", greedy)
+    refused(simulate(folder), folder, ["not enough memory", "fewer"])
+
+
+def test_a_fault_of_ours_is_admitted(folder, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("impossible")
+
+    monkeypatch.setattr("tellapart.models.simulation.simulate_models", fail)
+    outcome = simulate(folder)
+    assert outcome.exit_code == 1
+    assert all(words in outcome.stderr for words in ["RuntimeError: impossible", "fault of tellapart", "report"])
+    assert not (folder / "data.csv").exists()
+
+
+# the program as it is started from a shell
+
+
+def shell(*arguments):
+    return subprocess.run([sys.executable, "-m", "tellapart.cli", *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def test_a_mistake_in_a_real_process(folder):
+    refused_process = shell("exact", folder, "--design", "2,0,0; 1,1,0")
+    assert refused_process.returncode == 2
+    assert refused_process.stderr.startswith("Error: A value of the design is outside its range.")
+    assert refused_process.stdout == ""
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys, runpy; sys.argv = ['tellapart', '--help']\n"
+    code += "try: runpy.run_module('tellapart.cli', run_name='__main__')\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'scipy', 'torch', 'numba', 'pandas', 'pydantic'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_python_interface_is_lazy_and_complete():
+    code = "import sys, tellapart as ta; print('numpy' in sys.modules); print([name for name in ta.__all__ if not hasattr(ta, name)])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["False", "[]"]
+
+
+def test_public_names_are_what_they_say():
+    study = Study(BernoulliBandit(), [WSLTS(), AEG(), GLS()])
+    assert [model.name for model in study.models] == ["wslts", "aeg", "gls"]

@@ -1,0 +1,56 @@
+"""Documentation that cannot fall behind: every command and public name is described, and the README's code runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import tellapart
+from tellapart.cli import app
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = get_command(app).commands
+each_command = pytest.mark.parametrize("name", sorted(COMMANDS))
+
+
+@each_command
+def test_every_command_has_help_with_an_example(name):
+    text = CliRunner().invoke(app, [name, "--help"]).stdout
+    assert f"tellapart {name} " in text.split("Example:")[1]
+    assert "--json" in text
+    assert "--seed" in text
+
+
+@each_command
+def test_every_command_is_documented_with_all_its_options(name):
+    page = (ROOT / "docs" / "commands.md").read_text()
+    assert f"## {name}\n" in page
+    section = page.split(f"## {name}\n")[1].split("\n## ")[0]
+    options = re.findall(r"^  (--\w+)", CliRunner().invoke(app, [name, "--help"]).stdout, re.MULTILINE)
+    missing = [option for option in options if option not in ("--help", "--json", "--seed") and option not in section]
+    assert not missing
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs" / "python.md").read_text()
+    documented = set(re.findall(r"^::: tellapart\.(?:\w+\.)*(\w+)$", page, re.MULTILINE))
+    assert set(tellapart.__all__) <= documented
+
+
+def code_blocks(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name)
+def test_python_examples_run(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names = {}
+    for block in code_blocks(path):
+        exec(block, names)  # our own text, run as a reader would
+
+
+def test_every_page_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text()
+    assert all(page.name in menu for page in (ROOT / "docs").glob("*.md"))
