@@ -16,7 +16,6 @@ from .behavior import Behavior
 
 if TYPE_CHECKING:
     import pandas as pd
-
     from torch import Tensor
 
     from .estimators.base import Estimator

@@ -20,7 +20,7 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -232,7 +232,7 @@ class Run:
             "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.time() - started, 3),
-            "settings": asdict(self.search) if is_dataclass(self.search) else {},
+            "settings": settings_of(self.search),
             "study": describe(self.study),
         }
 
@@ -254,11 +254,16 @@ def find_design(
 def describe(study: Study) -> dict[str, Any]:
     """All that decides the result of a study, as JSON can hold it."""
     parts: dict[str, Any] = {"task": study.task, **{f"model {m}": model for m, model in enumerate(study.models)}}
-    described = {name: {"use": part.name, **(asdict(part) if is_dataclass(part) else {})} for name, part in parts.items()}
+    described = {name: {"use": part.name, **settings_of(part)} for name, part in parts.items()}
     search = make_search(study.search)
-    settings = {"method": search.name, **(asdict(search) if is_dataclass(search) else {})}
+    settings = {"method": search.name, **settings_of(search)}
     code = {name: _source_fingerprint(type(part)) for name, part in parts.items() if not type(part).__module__.startswith("tellapart.")}
     return {"goal": study.goal, "seed": study.seed, **described, "search": settings, "code": code}
+
+
+def settings_of(part: Any) -> dict[str, Any]:
+    """The fields of a task, model or search, by name."""
+    return {f.name: getattr(part, f.name) for f in fields(part)} if is_dataclass(part) else {}
 
 
 def version_of(package: str) -> str | None:

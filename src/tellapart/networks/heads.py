@@ -32,11 +32,13 @@ class Critic(nn.Module):
 
     def __init__(self, summaries: int, variables: int, hidden: tuple[int, ...] = (32, 32)) -> None:
         super().__init__()
+        self.variables = variables
         self.network = perceptron([summaries + variables, *hidden, 1])
 
     def forward(self, v: Tensor, s: Tensor) -> Tensor:
-        """T of each row, (N,), for v (N, D) and s (N, S)."""
-        return self.network(torch.cat([s, v], dim=-1)).squeeze(-1)
+        """T of each pair, (..., N), for v (..., N, D) and s (N, S)."""
+        paired = s.expand(*v.shape[:-1], s.shape[-1])
+        return self.network(torch.cat([paired, v], dim=-1)).squeeze(-1)
 
 
 class Classifier(nn.Module):

@@ -1,0 +1,30 @@
+"""InfoNCE: pick the v that belongs to y out of K + 1.
+
+    I(v; y) >= E[ log e^{T(v_0, y)} / (1 / (K + 1)) sum_{k=0}^{K} e^{T(v_k, y)} ],
+
+where v_0 belongs to y and v_1, …, v_K do not. Less variance than NWJ's, but never more than log(K + 1).
+
+References:
+    van den Oord, Li & Vinyals (2018), Representation learning with contrastive predictive coding.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from .critic import CriticEstimator
+
+
+class InfoNCEEstimator(CriticEstimator):
+    """T(v, y) and the InfoNCE bound."""
+
+    contrasts: ClassVar[int] = 31
+    estimate_contrasts: ClassVar[int] = 255
+
+    def pointwise(self, joint: Tensor, contrast: Tensor) -> Tensor:
+        everyone = torch.cat([joint[None], contrast])
+        return joint - everyone.logsumexp(0) + math.log(len(everyone))
