@@ -10,8 +10,8 @@ import tellapart
 ROOT = Path(tellapart.__file__).parent
 
 LAYERS = """
-    errors files toml threads behavior priors tasks models information networks estimators training search posterior
-    validation report testing plugins study run progress cli
+    errors files toml threads journal plugins workers behavior priors tasks models information networks estimators training
+    search posterior validation report testing study run progress cli
 """.split()  # noqa: SIM905
 
 
