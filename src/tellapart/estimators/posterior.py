@@ -49,17 +49,23 @@ class PosteriorEstimator(Estimator):
             log_q = self.classifier(summaries).gather(-1, batch.model[:, None]).squeeze(-1)
             total = total + log_q + math.log(len(self.goal.models))
         if self.goal.about_parameters:
-            for m, flow in enumerate(self.flows):
+            for m in range(len(self.goal.models)):
                 mine = torch.nonzero(batch.model == m).squeeze(-1)
                 if len(mine):
                     theta = batch.theta[mine][:, : len(self.goal.models[m].parameters)]
-                    total = total.index_add(0, mine, flow.information(theta, summaries[mine]))
+                    total = total.index_add(0, mine, self._flow(m).information(theta, summaries[mine]))
         return total
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        return self.classifier(self.encoder(inputs))
+        log_q: Tensor = self.classifier(self.encoder(inputs))
+        return log_q
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(generator.integers(2**63)))
-            return self.flows[model].sample(self.encoder(inputs), draws)
+            return self._flow(model).sample(self.encoder(inputs), draws)
+
+    def _flow(self, model: int) -> Flow:
+        flow = self.flows[model]
+        assert isinstance(flow, Flow)
+        return flow

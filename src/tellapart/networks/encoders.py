@@ -16,6 +16,7 @@ trials and unfinished experiments, with one set of weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..behavior import Behavior, Field
+from ..errors import StudyError
 from ..tasks.base import Task
 
 
@@ -94,19 +96,20 @@ class BlockEncoder(Encoder):
         self.one_hot = one_hot
         widths = [sum(f.levels or 1 if one_hot and f.kind == "categorical" else 1 for f in task.fields) + self.extra]
         widths = [widths[0] * task.trials, *hidden, summaries]
-        self.layers = nn.ModuleList(BlockLinear(task.blocks, a, b) for a, b in zip(widths[:-1], widths[1:], strict=True))
+        self.layers = nn.ModuleList(BlockLinear(task.blocks, a, b) for a, b in pairwise(widths))
 
     def prepare(self, behavior: Behavior, designs: NDArray[np.float64]) -> Tensor:
         features = [field_features(behavior.fields[f.name], f, one_hot=self.one_hot) for f in self.task.fields]
         inputs = self.with_design(np.concatenate(features, axis=-1), behavior.mask, designs)
-        n, blocks, trials, width = inputs.shape
+        _, blocks, trials, _ = inputs.shape
         return F.pad(inputs, (0, 0, 0, self.task.trials - trials, 0, self.task.blocks - blocks))
 
     def forward(self, inputs: Tensor) -> Tensor:
         hidden = inputs.flatten(2).transpose(0, 1)
         for layer in self.layers[:-1]:
             hidden = torch.relu(layer(hidden))
-        return self.layers[-1](hidden).transpose(0, 1).flatten(1)
+        summaries: Tensor = self.layers[-1](hidden)
+        return summaries.transpose(0, 1).flatten(1)
 
 
 class BlockLinear(nn.Module):
@@ -120,3 +123,91 @@ class BlockLinear(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         return torch.baddbmm(self.bias, inputs, self.weight)
+
+
+class PooledEncoder(Encoder):
+    """Trials are described one by one, then pooled: what `SequenceEncoder` and `HistoryEncoder` share.
+
+    A shared network turns each trial into hidden units h_t and a few learned symbols e_t. Pooled over all trials of all
+    blocks are
+
+        sum_t h_t                         what happened, whatever the order: the form of a log likelihood without memory;
+        sum_t e_t e_{t-l}^T, l = 1 … L    what followed what: transition counts of learned symbols, for models with a
+                                          latent state that moves from trial to trial.
+
+    Both are sums, so that the number of trials and blocks is free, and order is kept at the price of a few small matrix
+    products. A linear layer turns them into summary statistics.
+
+    Arguments:
+        features: How many describe a trial, beside its design and its mask.
+        summaries: S.
+        width: Hidden units of the shared network.
+        symbols: How many learned symbols.
+        lags: L, how far back co-occurrences go.
+    """
+
+    def __init__(self, task: Task, features: int, summaries: int = 64, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
+        super().__init__(task, summaries)
+        self.lags = max(0, min(lags, task.trials - 1))
+        self.first = nn.Linear(features + self.extra, width)
+        self.second = nn.Linear(width, width)
+        self.symbols = nn.Linear(width, symbols)
+        self.last = nn.Linear(width + self.lags * symbols**2 + 1, summaries)
+        self.scale = 1.0 / task.trials
+
+    def describe(self, inputs: Tensor) -> Tensor:
+        """What the shared network sees of each trial, (N, B, T, F)."""
+        return inputs
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        mask = inputs[..., -1:]
+        first = torch.relu(self.first(self.describe(inputs)))
+        pooled = [(torch.relu(self.second(first)) * mask).sum((1, 2)), mask.sum((1, 2))]
+        symbols = self.symbols(first) * mask
+        for lag in range(1, self.lags + 1):
+            later, earlier = symbols[:, :, lag:].flatten(0, 1), symbols[:, :, :-lag].flatten(0, 1)
+            pairs = torch.bmm(later.transpose(1, 2), earlier)
+            pooled.append(pairs.reshape(*inputs.shape[:2], -1).sum(1))
+        summaries: Tensor = self.last(torch.cat(pooled, dim=-1) * self.scale)
+        return summaries
+
+
+class HistoryEncoder(PooledEncoder):
+    """Trials in the light of what came before, as the task describes them (`Task.history`)."""
+
+    def __init__(self, task: Task, summaries: int = 64, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
+        empty = Behavior({f.name: np.zeros((0, 1, 1), f.dtype) for f in task.fields})
+        described = task.history(empty)
+        if described is None:
+            raise StudyError(
+                f"The task '{task.name}' does not describe its trials.", expected="a `history` method", fix='use the encoder "sequence"'
+            )
+        super().__init__(task, described.shape[-1], summaries, width, symbols, lags)
+
+    def prepare(self, behavior: Behavior, designs: NDArray[np.float64]) -> Tensor:
+        features = self.task.history(behavior)
+        assert features is not None
+        return self.with_design(features, behavior.mask, designs)
+
+
+class SequenceEncoder(PooledEncoder):
+    """Trials as they were recorded, with a recurrent network in place of knowledge of the task.
+
+    Arguments:
+        memory: Units of the recurrent network, which carries a block's past to each of its trials.
+    """
+
+    def __init__(self, task: Task, summaries: int = 64, width: int = 64, symbols: int = 12, lags: int = 4, memory: int = 32) -> None:
+        recorded = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
+        super().__init__(task, recorded + memory, summaries, width, symbols, lags)
+        self.recurrent = nn.GRU(recorded + self.extra, memory)
+
+    def prepare(self, behavior: Behavior, designs: NDArray[np.float64]) -> Tensor:
+        features = [field_features(behavior.fields[f.name], f, one_hot=True) for f in self.task.fields]
+        return self.with_design(np.concatenate(features, axis=-1), behavior.mask, designs)
+
+    def describe(self, inputs: Tensor) -> Tensor:
+        n, blocks, trials, width = inputs.shape
+        past = self.recurrent(inputs.reshape(n * blocks, trials, width).transpose(0, 1))[0].transpose(0, 1)
+        before = F.pad(past, (0, 0, 1, 0))[:, :-1].reshape(n, blocks, trials, -1)
+        return torch.cat([before, inputs], dim=-1)

@@ -1,13 +1,14 @@
 """Heads: from summary statistics to what an estimator needs.
 
-    Critic      T(v, s), a number for each pair of a variable of interest and summaries; for NWJ and InfoNCE.
-    Classifier  log q(model | s).
-    Flow        log q(theta | s) and draws from it; theta on the normal scale, on which its prior is standard normal.
+Critic      T(v, s), a number for each pair of a variable of interest and summaries; for NWJ and InfoNCE.
+Classifier  log q(model | s).
+Flow        log q(theta | s) and draws from it; theta on the normal scale, on which its prior is standard normal.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 def perceptron(widths: list[int], activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
     """Fully connected layers of the given widths, the activation between them and not after the last."""
     layers: list[nn.Module] = []
-    for a, b in zip(widths[:-1], widths[1:], strict=True):
+    for a, b in pairwise(widths):
         layers += [nn.Linear(a, b), activation()]
     return nn.Sequential(*layers[:-1])
 

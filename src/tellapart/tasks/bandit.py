@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..behavior import Field
+from ..behavior import Behavior, Field
 from ..errors import StudyError
 from .base import DesignSpace, Symmetry, Task
 
@@ -53,3 +53,9 @@ class BernoulliBandit(Task):
     def baseline(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Every reward probability from Beta(2, 2), as in Steyvers, Lee & Wagenmakers (2009)."""
         return rng.beta(2.0, 2.0, (n, *self.design_space.shape))
+
+    def history(self, behavior: Behavior) -> NDArray[np.float32]:
+        """Arms, wins, losses and the previous choice at each trial; see `tasks/history.py`."""
+        from .history import bandit_history
+
+        return bandit_history(behavior, self.arms)

@@ -129,6 +129,24 @@ class DesignSpace:
         low, high = np.array(self.low), np.array(self.high)
         return np.asarray(low + (high - low) * rng.random((n, *self.shape)))
 
+    def spread(self, n: int, rng: np.random.Generator) -> Floats:
+        """`n` designs that reach all of the space, edges and corners included, (n, B, V).
+
+        A third are uniform; in a third each value is with some probability, different for each design, at its lowest or
+        highest; in a third the values of a block are alike or the blocks are alike.
+        """
+        low, high = np.array(self.low), np.array(self.high)
+        unit = rng.random((n, *self.shape))
+        kind = rng.integers(0, 3, (n, 1, 1))
+        snapped = rng.random(unit.shape) < rng.random((n, 1, 1))
+        edge = (rng.random(unit.shape) < rng.random((n, 1, 1))).astype(np.float64)
+        alike = np.broadcast_to(unit[:, :1, :], unit.shape)
+        if self.symmetry.columns:
+            flat = np.where(rng.random((n, 1, 1)) < 0.5, unit[:, :, :1], np.where(snapped[:, :, :1], edge[:, :, :1], unit[:, :, :1]))
+            alike = np.where(rng.random((n, 1, 1)) < 0.5, alike, np.broadcast_to(flat, unit.shape))
+        chosen = np.where(kind == 0, unit, np.where(kind == 1, np.where(snapped, edge, unit), alike))
+        return low + (high - low) * chosen
+
     def parse(self, text: str) -> Floats:
         """Read a design written as `"0,0,0.6; 1,1,0"`: values separated by commas, blocks by semicolons."""
         try:
@@ -199,6 +217,13 @@ class Task(ABC):
     @abstractmethod
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
         """`n` designs as the field would choose them by habit, (n, B, V)."""
+
+    def history(self, behavior: Behavior) -> NDArray[np.float32] | None:
+        """Each trial in the light of what came before it, (N, B, T, F), or None if the task has no such description.
+
+        Features of a trial must not depend on later trials.
+        """
+        return None
 
     def check(self, behavior: Behavior) -> Behavior:
         """`behavior`, or a `DataError` if it is not data of this task. Fewer blocks or trials than the task's are fine."""
