@@ -12,9 +12,9 @@ import json
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Literal, Protocol
+from typing import Any, Callable, Iterator, Literal, Protocol
 
 import numpy as np
 import torch
@@ -54,6 +54,11 @@ class TrainingSettings:
 class Source(Protocol):
     """What is trained on."""
 
+    @property
+    def ahead(self) -> bool:
+        """Is it worth making the next batch in a thread while the present one is trained on?"""
+        ...
+
     def batch(self, step: int) -> Batch:
         """The batch of a step; always the same for the same step."""
         ...
@@ -68,16 +73,31 @@ class Stream:
         designs: Draws n designs, (n, B, V).
         size: Participants a step.
         seed: With the step, decides everything.
+        unfinished: The share of participants of whom only the first blocks and the first trials of each are shown.
     """
 
     estimator: Estimator
     designs: Callable[[int, np.random.Generator], NDArray[np.float64]]
     size: int
     seed: tuple[int, ...]
+    unfinished: float = 0.0
+
+    @property
+    def ahead(self) -> bool:
+        return True
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([*self.seed, step])
-        return self.estimator.simulate(self.designs(self.size, rng), self.size, rng)
+        batch = self.estimator.simulate(self.designs(self.size, rng), self.size, rng)
+        return self._stop_early(batch, rng) if self.unfinished else batch
+
+    def _stop_early(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        n, blocks, trials, _ = batch.inputs.shape
+        stops = rng.random((n, 1)) < self.unfinished
+        begun = np.arange(blocks) < np.where(stops, rng.integers(1, blocks + 1, (n, 1)), blocks)
+        shown = np.arange(trials) < np.where(stops, rng.integers(1, trials + 1, (n, 1)), trials)
+        keep = torch.from_numpy((begun[:, :, None] & shown[:, None, :]).astype(np.float32))
+        return replace(batch, inputs=batch.inputs * keep[..., None].to(batch.inputs.device))
 
 
 @dataclass(frozen=True)
@@ -93,7 +113,11 @@ class Epochs:
     data: Batch
     size: int
     seed: tuple[int, ...]
-    _order: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
+    _shuffled: dict[int, Batch] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def ahead(self) -> bool:
+        return False
 
     @property
     def steps(self) -> int:
@@ -102,11 +126,11 @@ class Epochs:
 
     def batch(self, step: int) -> Batch:
         epoch, place = divmod(step, self.steps)
-        if epoch not in self._order:
-            self._order.clear()
-            order = np.random.default_rng([*self.seed, epoch]).permutation(len(self.data))
-            self._order[epoch] = torch.from_numpy(order)
-        return self.data[self._order[epoch][place * self.size : (place + 1) * self.size]]
+        if epoch not in self._shuffled:  # one copy an epoch: a batch is then a view, which is quicker than gathering it
+            self._shuffled.clear()
+            order = torch.from_numpy(np.random.default_rng([*self.seed, epoch]).permutation(len(self.data)))
+            self._shuffled[epoch] = self.data[order]
+        return self._shuffled[epoch][place * self.size : (place + 1) * self.size]
 
 
 @dataclass
@@ -144,7 +168,7 @@ class Trainer:
         after: Callable[[Trainer], None] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Train up to step `until`, the next batch being made while the present one is trained on.
+        """Train up to step `until`.
 
         Arguments:
             every: Call `after` whenever this many steps are done, counted from step 0.
@@ -152,16 +176,12 @@ class Trainer:
         """
         until = self.steps if until is None else until
         self.estimator.train()
-        with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(source.batch, self.step) if self.step < until else None
-            while coming is not None:
-                batch = coming.result()
-                coming = ahead.submit(source.batch, self.step + 1) if self.step + 1 < until else None
-                self._move(batch)
-                if progress:
-                    progress(self.step, self.steps, f"information {self.recent():.3f}")
-                if every and after and self.step % every == 0:
-                    after(self)
+        for batch in _batches_ahead(source, self.step, until) if source.ahead else map(source.batch, range(self.step, until)):
+            self._move(batch)
+            if progress:
+                progress(self.step, self.steps, f"information {self.recent():.3f}")
+            if every and after and self.step % every == 0:
+                after(self)
         self.estimator.eval()
 
     def _move(self, batch: Batch) -> None:
@@ -225,6 +245,16 @@ class Trainer:
             self.optimizer.state[weight] = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         self.history = tensors["history"].tolist()
         self.step, self._scale, self._best, self._waited = state["step"], state["scale"], state["best"], state["waited"]
+
+
+def _batches_ahead(source: Source, start: int, until: int) -> Iterator[Batch]:
+    """The batches of steps `start` to `until`, the next one being made while the present one is used."""
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(source.batch, start) if start < until else None
+        for step in range(start, until):
+            batch = coming.result()  # type: ignore[union-attr]
+            coming = ahead.submit(source.batch, step + 1) if step + 1 < until else None
+            yield batch
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:

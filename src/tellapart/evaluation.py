@@ -1,0 +1,151 @@
+"""One evaluation of a design, as the paper makes it: U(d) = max over the network of the bound.
+
+Draw from the prior, simulate at d, train a fresh critic on most of the simulations, and take the bound on those held out.
+Everything is a function of the goal, the design, the settings and the seed.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Sequence
+
+import numpy as np
+
+from .information.estimate import InformationEstimate
+from .tasks.base import Floats
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .estimators.base import Batch, Goal
+    from .estimators.critic import CriticEstimator
+    from .training import Trainer
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """The settings of an evaluation; the defaults are the paper's for telling models apart.
+
+    Arguments:
+        bound: "nwj", as published, or "infonce".
+        summaries: Summary statistics of each block.
+        block_hidden: Hidden units of the sub-network of each block.
+        hidden: Hidden units of the main network.
+        data_as: Categories of the data as "number", as published, or "one-hot".
+        model_as: The model in v as "number", as published, or "one-hot".
+        scale: Parameters in v on their "natural" scale, as published, or on the "normal" one.
+        draws: Simulations of an evaluation.
+        held_out: How many of them are not trained on.
+        batch: Simulations a step of training.
+        epochs: How often training goes through its simulations.
+        learning_rate: Adam's at the start.
+        weight_decay: Adam's.
+        factor: By what the learning rate falls on a plateau.
+        patience: How many epochs without a better bound on the held-out simulations make a plateau.
+        keep: The weights of the "last" epoch, whose bound on the held-out simulations is the estimate; or those of the "best" epoch
+            on the held-out simulations, the estimate being the bound on as many new ones.
+    """
+
+    bound: Literal["nwj", "infonce"] = "nwj"
+    summaries: int = 6
+    block_hidden: tuple[int, ...] = (64, 32)
+    hidden: tuple[int, ...] = (32, 32)
+    data_as: Literal["number", "one-hot"] = "number"
+    model_as: Literal["number", "one-hot"] = "number"
+    scale: Literal["natural", "normal"] = "natural"
+    draws: int = 50_000
+    held_out: int = 10_000
+    batch: int = 512
+    epochs: int = 200
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+    factor: float = 0.5
+    patience: int = 25
+    keep: Literal["last", "best"] = "last"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What an evaluation gave.
+
+    Arguments:
+        information: The estimate.
+        weights: The trained network.
+        curve: The bound on the held-out simulations after each epoch.
+        seconds: "simulation" and "training".
+    """
+
+    information: InformationEstimate
+    weights: dict[str, Tensor]
+    curve: list[float] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def build(goal: Goal, settings: EvaluationSettings, seed: int = 0) -> CriticEstimator:
+    """A critic with random weights."""
+    import torch
+
+    from .estimators.infonce import InfoNCEEstimator
+    from .estimators.nwj import NWJEstimator
+    from .networks.encoders import BlockEncoder
+
+    kind = {"nwj": NWJEstimator, "infonce": InfoNCEEstimator}[settings.bound]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        encoder = BlockEncoder(goal.task, settings.summaries, settings.block_hidden, one_hot=settings.data_as == "one-hot")
+        return kind(goal, encoder, settings.hidden, settings.model_as, settings.scale)
+
+
+def evaluate_design(goal: Goal, design: Floats, settings: EvaluationSettings, seed: Sequence[int]) -> Evaluation:
+    """Simulate at `design` (B, V), train, and estimate."""
+    for_data, for_split, for_weights, for_training, for_estimate = np.random.SeedSequence(seed).spawn(5)
+    estimator = build(goal, settings, _number(for_weights))
+    started = time.perf_counter()
+    rng = np.random.default_rng(for_data)
+    data = estimator.simulate(design, settings.draws, rng)
+    simulated = time.perf_counter()
+    train, held_out = _split(data, settings.held_out, np.random.default_rng(for_split))
+    curve = _train(estimator, train, held_out, settings, _number(for_training))
+    if settings.keep == "best":
+        held_out = estimator.simulate(design, settings.held_out, rng)
+    information = estimator.estimate(held_out, _number(for_estimate))
+    seconds = {"simulation": simulated - started, "training": time.perf_counter() - simulated}
+    return Evaluation(information, dict(estimator.state_dict()), curve, seconds)
+
+
+def _split(data: Batch, held_out: int, rng: np.random.Generator) -> tuple[Batch, Batch]:
+    """Simulations to train on, and a random `held_out` of them that are not."""
+    import torch
+
+    order = torch.from_numpy(rng.permutation(len(data)))
+    return data[order[held_out:]], data[order[:held_out]]
+
+
+def _train(estimator: CriticEstimator, train: Batch, held_out: Batch, settings: EvaluationSettings, seed: int) -> list[float]:
+    """Train in place; the bound on `held_out` after each epoch."""
+    import torch
+
+    from .training import Epochs, Trainer, TrainingSettings
+
+    how = TrainingSettings(settings.learning_rate, settings.weight_decay, "plateau", factor=settings.factor, patience=settings.patience)
+    source = Epochs(train, settings.batch, (seed,))
+    curve: list[float] = []
+    best: dict[str, Any] = {}
+
+    @torch.no_grad()
+    def validate(trainer: Trainer) -> None:
+        generator = torch.Generator().manual_seed(len(curve))
+        curve.append(float(estimator.bound(held_out, generator).double().mean()))
+        if trainer.told(curve[-1]) and settings.keep == "best":
+            best.update({name: value.clone() for name, value in estimator.state_dict().items()})
+
+    trainer = Trainer(estimator, how, settings.epochs * source.steps, seed)
+    trainer.run(source, every=source.steps, after=validate)
+    if best:
+        estimator.load_state_dict(best)
+    return curve
+
+
+def _number(seed: np.random.SeedSequence) -> int:
+    return int(seed.generate_state(1)[0])
