@@ -37,12 +37,12 @@ class EvaluationSettings:
         scale: Parameters in v on their "natural" scale, as published, or on the "normal" one.
         draws: Simulations of an evaluation.
         held_out: How many of them are not trained on.
-        batch: Simulations a step of training.
+        minibatch: Simulations a step of training.
         epochs: How often training goes through its simulations.
         learning_rate: Adam's at the start.
         weight_decay: Adam's.
-        factor: By what the learning rate falls on a plateau.
-        patience: How many epochs without a better bound on the held-out simulations make a plateau.
+        plateau_factor: By what the learning rate falls on a plateau.
+        plateau_patience: How many epochs without a better bound on the held-out simulations make a plateau.
         keep: The weights of the "last" epoch, whose bound on the held-out simulations is the estimate; or those of the "best" epoch
             on the held-out simulations, the estimate being the bound on as many new ones.
     """
@@ -56,12 +56,12 @@ class EvaluationSettings:
     scale: Literal["natural", "normal"] = "natural"
     draws: int = 50_000
     held_out: int = 10_000
-    batch: int = 512
+    minibatch: int = 512
     epochs: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 1e-3
-    factor: float = 0.5
-    patience: int = 25
+    plateau_factor: float = 0.5
+    plateau_patience: int = 25
     keep: Literal["last", "best"] = "last"
 
 
@@ -128,8 +128,10 @@ def _train(estimator: CriticEstimator, train: Batch, held_out: Batch, settings: 
 
     from .training import Epochs, Trainer, TrainingSettings
 
-    how = TrainingSettings(settings.learning_rate, settings.weight_decay, "plateau", factor=settings.factor, patience=settings.patience)
-    source = Epochs(train, settings.batch, (seed,))
+    how = TrainingSettings(
+        settings.learning_rate, settings.weight_decay, "plateau", factor=settings.plateau_factor, patience=settings.plateau_patience
+    )
+    source = Epochs(train, settings.minibatch, (seed,))
     curve: list[float] = []
     best: dict[str, Any] = {}
 
