@@ -5,18 +5,36 @@ Otherwise be greedy: the candidates are the m arms of maximal expected reward. I
 probability phi + (1 - phi) / m and each other candidate (1 - phi) / m; if it is not, each candidate has 1 / m.
 
 The expected reward is (1 + w) / (2 + w + l); by the convention "released" it is (1 + w) / (1 + w + l).
+
+Likelihood: a choice is of one of five kinds, given m and K,
+
+    0  another arm than the previous one, no candidate       epsilon (1 - phi) / K
+    1  another arm, a candidate, the previous one is not      epsilon (1 - phi) / K + (1 - epsilon) / m
+    2  another arm, a candidate, and so is the previous one   epsilon (1 - phi) / K + (1 - epsilon) (1 - phi) / m
+    3  the previous arm, no candidate                         epsilon (phi + (1 - phi) / K)
+    4  the previous arm, a candidate                          epsilon (phi + (1 - phi) / K) + (1 - epsilon) (phi + (1 - phi) / m)
+
+so that the counts of kinds say all. Each factor is linear in epsilon and in phi: over the unit square Gauss-Legendre
+points with twice their number above the number of trials integrate the likelihood without error.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Mapping
+from typing import Any, ClassVar, Iterator, Mapping
 
 import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
+from ..behavior import Behavior
 from ..priors import Prior, Uniform
+from ..tasks.base import Task
 from .bandit import BanditModel, Convention, check_convention
-from .compiled import below, bandit_simulator, pick, uniform
+from .base import ExactPosterior, Floats, Parameters
+from .compiled import bandit_simulator, below, pick, uniform
+from .replay import Descriptions, bandit_replay
 
 
 @nb.njit(cache=True)
@@ -58,7 +76,62 @@ def choose_released(trial: Any, previous: Any, won: Any, wins: Any, losses: Any,
     return _choose(previous, wins, losses, theta, 0.0, scratch, stream)
 
 
+@nb.njit(cache=True)
+def _describe(previous: Any, wins: Any, losses: Any, choice: Any, prior_losses: Any, scratch: Any, row: Any) -> None:
+    count = candidates(wins, losses, prior_losses, scratch)
+    if choice == previous:
+        kind = 4 if scratch[choice] == 1.0 else 3
+    elif scratch[choice] == 1.0:
+        kind = 2 if scratch[previous] == 1.0 else 1
+    else:
+        kind = 0
+    row[0] = 1 + kind * wins.size + count - 1
+
+
+@nb.njit(cache=True)
+def describe_paper(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
+    """One number: 1 + kind * K + m - 1."""
+    _describe(previous, wins, losses, choice, 1.0, scratch, row)
+
+
+@nb.njit(cache=True)
+def describe_released(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
+    """The same by the convention "released"."""
+    _describe(previous, wins, losses, choice, 0.0, scratch, row)
+
+
+def log_probabilities(epsilon: Floats, phi: Floats, arms: int) -> Floats:
+    """log p of every kind of choice, the first of a block in front: parameters (J,) to (1 + 5 K, J)."""
+    explore, away = epsilon * (phi + (1 - phi) / arms), epsilon * (1 - phi) / arms
+    rows = [np.full_like(epsilon, 1 / arms)]
+    for kind in range(5):
+        for m in range(1, arms + 1):
+            greedy = (0 * phi, 1 / m + 0 * phi, (1 - phi) / m, 0 * phi, phi + (1 - phi) / m)[kind]
+            rows.append((away if kind < 3 else explore) + (1 - epsilon) * greedy)
+    with np.errstate(divide="ignore"):
+        return np.log(np.stack(rows))
+
+
+def _counts(kinds: Descriptions, arms: int) -> Floats:
+    """How often each kind of choice occurs, (N, 1 + 5 K)."""
+    n, size = len(kinds), 1 + 5 * arms
+    flat = kinds.reshape(n, -1)
+    seen = flat >= 0
+    index = (np.arange(n)[:, None] * size + flat)[seen]
+    return np.bincount(index, minlength=n * size).reshape(n, size).astype(np.float64)
+
+
+def _square(points: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Gauss-Legendre nodes (J,) on (0, 1), and over the unit square log weights (J J,) and the node of each axis, (2, J J)."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    index = np.indices((points, points), dtype=np.intp).reshape(2, -1)
+    return (nodes + 1) / 2, np.log(weights[index[0]] * weights[index[1]] / 4), index
+
+
+_MOST_POINTS, _POSTERIOR_POINTS, _CHUNK = 128, 96, 1024
+
 _simulators = {"paper": bandit_simulator(choose_paper), "released": bandit_simulator(choose_released)}
+_replays = {"paper": bandit_replay(describe_paper), "released": bandit_replay(describe_released)}
 
 
 @dataclass(frozen=True)
@@ -80,3 +153,33 @@ class AEG(BanditModel):
     @property
     def parameters(self) -> Mapping[str, Prior]:
         return {"epsilon": Uniform(), "phi": Uniform()}
+
+    def log_likelihood(self, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
+        values, arms = self._recorded(parameters, behavior, task)
+        kinds = _replays[self.convention](behavior, arms, 1).reshape(len(behavior), -1)
+        table = log_probabilities(values["epsilon"], values["phi"], arms)
+        terms = table[np.maximum(kinds, 0), np.arange(len(kinds))[:, None]]
+        return np.asarray(np.where(kinds >= 0, terms, 0.0).sum(-1))
+
+    def log_evidence(self, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
+        points = int(min(behavior.shape[1] * behavior.shape[2] // 2 + 1, _MOST_POINTS))
+        return np.concatenate([logsumexp(part, axis=1) for part in self._joint(behavior, task, points)])
+
+    def exact_posterior(self, behavior: Behavior, design: ArrayLike, task: Task) -> ExactPosterior:
+        points = _POSTERIOR_POINTS
+        epsilon, phi = [], []
+        for part in self._joint(behavior, task, points):
+            weights = np.exp(part - logsumexp(part, axis=1, keepdims=True)).reshape(-1, points, points)
+            epsilon.append(weights.sum(2))
+            phi.append(weights.sum(1))
+        nodes = _square(points)[0]
+        return ExactPosterior({"epsilon": nodes, "phi": nodes}, {"epsilon": np.concatenate(epsilon), "phi": np.concatenate(phi)})
+
+    def _joint(self, behavior: Behavior, task: Task, points: int) -> Iterator[Floats]:
+        """log of weight times likelihood at the points of the unit square, (n, J J) for one chunk of participants after another."""
+        arms = self._arms(behavior, task)
+        counts = _counts(_replays[self.convention](behavior, arms, 1), arms)
+        nodes, log_weights, (first, second) = _square(points)
+        table = log_probabilities(nodes[first], nodes[second], arms)
+        for start in range(0, max(len(counts), 1), _CHUNK):
+            yield counts[start : start + _CHUNK] @ table + log_weights

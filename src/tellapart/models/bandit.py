@@ -40,13 +40,32 @@ class BanditModel(Model):
 
     convention: Convention = "paper"
 
-    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task, threads: int | None = None) -> Behavior:
+    def simulate(
+        self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task, threads: int | None = None
+    ) -> Behavior:
         bandit = check_bandit(task, self.name)
         values = self.check_parameters(parameters)
         theta = self._theta(values)
         designs = bandit.design_space.check_many(design, len(theta))
         choices, rewards = self._simulators[self.convention](theta, designs, bandit.trials, rng, threads)
         return Behavior({"choice": choices, "reward": rewards})
+
+    def _recorded(self, parameters: Parameters, behavior: Behavior, task: Task) -> tuple[dict[str, Floats], int]:
+        """Checked parameters, one set a participant, and the number of arms of a checked task and behavior."""
+        values = self.check_parameters(parameters)
+        arms = self._arms(behavior, task)
+        n = len(next(iter(values.values())))
+        if n != len(behavior):
+            raise ModelError(
+                f"'{self.name}' needs one set of parameters a participant.", expected=f"{len(behavior)} values each", got=f"{n}"
+            )
+        return values, arms
+
+    def _arms(self, behavior: Behavior, task: Task) -> int:
+        """K, once the task is known to be a bandit and the behavior to be its data."""
+        bandit = check_bandit(task, self.name)
+        bandit.check(behavior)
+        return bandit.arms
 
     def _theta(self, values: Parameters) -> Floats:
         """Parameters as an array (N, P), in the order of `parameters`."""
@@ -57,6 +76,8 @@ def check_bandit(task: Any, model: str) -> BernoulliBandit:
     """`task`, or a `ModelError` if it is no bandit."""
     if not isinstance(task, BernoulliBandit):
         raise ModelError(
-            f"The model '{model}' plays bandits only.", expected="the task 'bernoulli-bandit'", got=f"the task '{getattr(task, 'name', task)}'"
+            f"The model '{model}' plays bandits only.",
+            expected="the task 'bernoulli-bandit'",
+            got=f"the task '{getattr(task, 'name', task)}'",
         )
     return task

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Mapping, Protocol
+from typing import ClassVar, Mapping, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,8 +73,10 @@ class Model(ABC):
 class ExactPosterior:
     """The exact posterior over one model's parameters, a marginal at a time, as weighted nodes.
 
+    A participant whose behavior the model cannot produce has no posterior: weights, and all that follows, are NaN.
+
     Arguments:
-        nodes: Parameter name to its nodes (J,); J may differ between parameters.
+        nodes: Parameter name to its nodes (J,), in any order; J may differ between parameters.
         weights: Parameter name to the posterior weights of its nodes, (N, J), summing to 1 over J.
     """
 
@@ -90,23 +92,33 @@ class ExactPosterior:
         return np.sqrt(np.maximum(self.weights[name] @ self.nodes[name] ** 2 - self.mean(name) ** 2, 0.0))
 
     def cdf(self, name: str, values: ArrayLike) -> Floats:
-        """Posterior probability below `values` (N,), half of a node's own weight counted; (N,)."""
-        values = np.asarray(values, dtype=np.float64)[:, None]
-        below = np.where(self.nodes[name] < values, 1.0, np.where(self.nodes[name] == values, 0.5, 0.0))
-        return np.asarray((self.weights[name] * below).sum(-1))
+        """Posterior probability below `values` (N,), interpolated between nodes; (N,)."""
+        nodes, heights = self._curve(name)
+        values = np.asarray(values, dtype=np.float64)
+        return np.array([np.interp(value, nodes, height, 0.0, 1.0) for value, height in zip(values, heights, strict=True)])
+
+    def quantile(self, name: str, share: float) -> Floats:
+        """The value below which a share of each participant's posterior lies, (N,)."""
+        nodes, heights = self._curve(name)
+        return np.array([np.interp(share, height, nodes) for height in heights])
+
+    def _curve(self, name: str) -> tuple[Floats, Floats]:
+        """Ascending nodes (J,) and the probability below each, (N, J), half of a node's own weight counted."""
+        order = np.argsort(self.nodes[name], kind="stable")
+        weights = self.weights[name][:, order]
+        return self.nodes[name][order], np.cumsum(weights, axis=1) - 0.5 * weights
 
 
+@runtime_checkable
 class HasLikelihood(Protocol):
     """What the exact reference needs of a model. Missed trials are skipped: as if they had never been."""
 
-    name: ClassVar[str]
-
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
-        """log p(y | theta, d) up to a term that no model and no parameter enters (a bandit's rewards), (N,)."""
+        """log p(y | theta, d) up to a term that no model and no parameter enters (a bandit's rewards), (N,); may be -inf."""
         ...
 
     def log_evidence(self, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
-        """log of the integral of p(y | theta, d) over the prior, (N,)."""
+        """log of the integral of p(y | theta, d) over the prior, (N,); -inf for behavior that the model cannot produce."""
         ...
 
     def exact_posterior(self, behavior: Behavior, design: ArrayLike, task: Task) -> ExactPosterior:

@@ -100,7 +100,7 @@ def bandit_simulator(choose: Any) -> Simulator:
     Returns:
         A function of theta (N, P), designs (N, B, K), trials T, rng and threads that returns choices and rewards (N, B, T).
     """
-    kernel = _specialised(_loop, choose=choose)
+    kernel = specialised(_loop, choose=choose)
 
     def simulate(theta: Any, designs: Any, trials: int, rng: np.random.Generator, threads: int | None = None) -> Any:
         n, blocks, _ = designs.shape
@@ -115,7 +115,7 @@ def bandit_simulator(choose: Any) -> Simulator:
     return simulate
 
 
-def _specialised(loop: FunctionType, **functions: Any) -> Any:
+def specialised(loop: Any, **functions: Any) -> Any:
     """Compile a copy of `loop` in which some global names stand for given compiled functions.
 
     Numba keeps what it compiled in a cache that it looks up by file, function name and line, and it notices changes to
