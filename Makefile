@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 study: $(READY) ## how much the published optimum, a fair design and designs by habit tell us, exactly
-	$(BIN)/tellapart exact examples/bandit --design "0,0,0.607; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5" --baseline 3
+	$(BIN)/tellapart exact examples/bandit --design "0,0,0.607; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5" --baseline 3 --n 6000
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest

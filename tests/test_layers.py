@@ -11,7 +11,7 @@ ROOT = Path(tellapart.__file__).parent
 
 LAYERS = """
     errors files toml threads journal plugins workers behavior priors tasks models information networks estimators training
-    search posterior validation report testing study run progress cli
+    evaluation presets search curve posterior validation report testing study run progress cli
 """.split()  # noqa: SIM905
 
 

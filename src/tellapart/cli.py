@@ -19,6 +19,8 @@ from . import __version__
 from .errors import DesignError, ModelError, TellapartError, nearest
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .information.estimate import InformationEstimate
     from .models.base import Model
     from .models.simulation import Simulations
@@ -128,8 +130,8 @@ def exact(
 ) -> None:
     """Print the exact information of designs, where every model has a likelihood.
 
-    Information is in nats, with its standard error over simulated participants. All designs face the same random numbers,
-    which makes their differences more certain than each of them.
+    Information is in nats, with its standard error over simulated participants. Every design faces the same agents: the same
+    draws of parameters and the same random numbers.
 
     \b
     Example:
@@ -232,9 +234,16 @@ def _write_table(simulations: Simulations, path: Path, report: Progress) -> None
     names = np.array([model.name for model in simulations.models])[simulations.model]
     for start in range(0, len(simulations), _CHUNK):
         part = slice(start, start + _CHUNK)
-        columns = {"model": names[part], **{name: values[part] for name, values in simulations.parameters.items()}}
+        columns = {"model": names[part], **{name: _texts(values[part]) for name, values in simulations.parameters.items()}}
         simulations.behavior[part].to_table(columns).to_csv(path, mode="a", header=start == 0, index=False)
         report(min(start + _CHUNK, len(simulations)), len(simulations))
+
+
+def _texts(values: Floats) -> NDArray[Any]:
+    """Numbers as a table writes them; once a participant, which is quicker than once a row."""
+    import numpy as np
+
+    return np.array(["" if value != value else repr(value) for value in values.tolist()], object)
 
 
 def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:

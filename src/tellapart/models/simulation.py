@@ -55,6 +55,8 @@ def simulate_models(
     parameters = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p in m.parameters}
     for m, (model, child) in enumerate(zip(models, rng.spawn(len(models)), strict=True)):
         mine = np.flatnonzero(which == m)
+        if not len(mine):
+            continue
         draws = model.sample_prior(len(mine), child)
         behavior = model.simulate(draws, designs[mine], child, task)
         for name, values in behavior.fields.items():

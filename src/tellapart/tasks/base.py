@@ -145,7 +145,7 @@ class DesignSpace:
             flat = np.where(rng.random((n, 1, 1)) < 0.5, unit[:, :, :1], np.where(snapped[:, :, :1], edge[:, :, :1], unit[:, :, :1]))
             alike = np.where(rng.random((n, 1, 1)) < 0.5, alike, np.broadcast_to(flat, unit.shape))
         chosen = np.where(kind == 0, unit, np.where(kind == 1, np.where(snapped, edge, unit), alike))
-        return low + (high - low) * chosen
+        return np.asarray(low + (high - low) * chosen)
 
     def parse(self, text: str) -> Floats:
         """Read a design written as `"0,0,0.6; 1,1,0"`: values separated by commas, blocks by semicolons."""
