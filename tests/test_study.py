@@ -78,8 +78,8 @@ def test_the_example_is_the_study_of_the_paper():
 
 
 def test_everything_survives_the_file(tmp_path):
-    settings = {"method": "bayesopt", "rounds": 40, "rate": 1e-16, "warm": True, "tags": ['a "b"', "c\\n\n"], "gp": {"nu x": 2.5}}
-    study = Study(BernoulliBandit(4, 3, 10), [AEG(convention="released")], "estimate", "Größe", 7, settings)
+    settings = {"method": "bayesopt", "evaluations": 40, "initial": 20, "tolerance": 1e-16, "keep": "best", "hidden": [16, 8]}
+    study = Study(BernoulliBandit(4, 3, 10), [AEG(convention="released")], "estimate", 'Größe "b" c\\n\n', 7, settings)
     (tmp_path / "study.toml").write_text(study.to_toml(), encoding="utf-8")
     assert Study.from_file(tmp_path) == study
 

@@ -20,13 +20,13 @@ from .errors import StudyError, TellapartError, nearest
 from .models import known_models
 from .models.base import Model
 from .plugins import load_class, user_module
+from .search import make_search
 from .tasks import known_tasks
 from .tasks.base import Task
 from .toml import Place, header_of, line_of, section
 
 Goal = Literal["discriminate", "estimate", "both"]
 GOALS: tuple[Goal, ...] = ("discriminate", "estimate", "both")
-METHODS = ("amortized", "bayesopt")
 
 T = TypeVar("T", Task, Model)
 
@@ -58,7 +58,7 @@ class Study:
         for model in self.models:
             _check_kind(model, Model)
         _check_choice("goal", self.goal, GOALS)
-        _check_choice("search method", self.search["method"], METHODS)
+        make_search(self.search)
         _check_number_of_models(self.goal, self.models)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise StudyError("The seed of a study must be a whole number, 0 or more.", got=repr(self.seed))
@@ -159,7 +159,7 @@ class _UseSection(_OpenSection):
 
 
 class _SearchSection(_OpenSection):
-    method: Literal["amortized", "bayesopt"] = "amortized"
+    method: str = "amortized"
 
 
 class _StudyFile(_Section):
@@ -185,10 +185,17 @@ class _Reader:
         content = self._content()
         task = self._make(content.task, ("task",), Task, known_tasks())
         models = [self._make(section, ("models", i), Model, known_models()) for i, section in enumerate(content.models)]
+        self._check_search(content.search.model_dump())
         try:
             return Study(task, models, search=content.search.model_dump(), **content.study.model_dump())
         except TellapartError as error:
             raise self._located(error, ()) from error
+
+    def _check_search(self, settings: dict[str, Any]) -> None:
+        try:
+            make_search(settings)
+        except TellapartError as error:
+            raise self._located(error, ("search",), settings) from error
 
     def _content(self) -> _StudyFile:
         """The file's sections, their own keys checked."""

@@ -54,8 +54,8 @@ class Workers:
             yield result
 
     def _elsewhere(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
+        import cloudpickle
         import joblib
-        from joblib.externals import cloudpickle
 
         files = loaded_files()
         limits = {"inner_max_num_threads": 1} if self.backend == "loky" else {}

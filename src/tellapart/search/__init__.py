@@ -24,12 +24,14 @@ def make_search(settings: Mapping[str, Any]) -> Search:
     known = known_searches()
     method = settings.get("method", "amortized")
     if method not in known:
-        raise StudyError("The search method is unknown.", expected=" or ".join(sorted(known)), got=repr(method), fix=nearest(method, known))
+        raise StudyError(
+            f"The search method '{method}' is unknown.", expected=" or ".join(sorted(known)), got=repr(method), fix=nearest(method, known)
+        )
     kind, given = known[method], {key: value for key, value in settings.items() if key != "method"}
     names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for key in given:
         if key not in names:
-            raise StudyError(f"The key '{key}' is unknown.", where=f'[search] with method = "{method}"', fix=nearest(key, names))
+            raise StudyError(f"The search method '{method}' has no setting '{key}'.", fix=nearest(key, names))
     return kind(**{key: _typed(kind, key, value) for key, value in given.items()})
 
 
@@ -41,9 +43,7 @@ def _typed(kind: type[Search], key: str, value: Any) -> Any:
         return TypeAdapter(get_type_hints(kind)[key]).validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         expected = error.errors()[0]["msg"].removeprefix("Input should be ")
-        raise StudyError(
-            f"The value of '{key}' is of the wrong type or size.", where="[search]", expected=expected, got=json.dumps(value)
-        ) from None
+        raise StudyError(f"The search setting '{key}' is of the wrong type or size.", expected=expected, got=json.dumps(value)) from None
 
 
 def _subclasses(kind: type[Search]) -> list[type[Search]]:

@@ -14,15 +14,16 @@ References:
 from __future__ import annotations
 
 import warnings
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..tasks.base import DesignSpace, Floats
 from ..workers import one_thread
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class InformationProcess:
@@ -35,6 +36,8 @@ class InformationProcess:
     """
 
     def __init__(self, space: DesignSpace, designs: Floats, nats: Sequence[float]) -> None:
+        import torch
+
         self.space = space
         self._x = torch.from_numpy(self._to_unit(space.canonical(designs)))
         with one_thread(), warnings.catch_warnings():
@@ -43,6 +46,8 @@ class InformationProcess:
 
     def mean(self, designs: Floats | None = None) -> NDArray[np.float64]:
         """The posterior mean of the information of designs (n, B, V), by default of those evaluated; (n,)."""
+        import torch
+
         x = self._x if designs is None else torch.from_numpy(self._to_unit(self.space.canonical(designs)))
         with one_thread(), torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -50,6 +55,7 @@ class InformationProcess:
 
     def propose(self, batch: int, seed: int) -> Floats:
         """`batch` designs, canonical, with the largest expected improvement together; (batch, B, V)."""
+        import torch
         from botorch.acquisition.logei import qLogExpectedImprovement
         from botorch.optim import optimize_acqf
         from botorch.sampling.normal import SobolQMCNormalSampler
@@ -89,6 +95,8 @@ class InformationProcess:
 
 def canonical(designs: Tensor, space: DesignSpace) -> Tensor:
     """`DesignSpace.canonical` for tensors (..., B, V), through which gradients pass."""
+    import torch
+
     if space.symmetry.columns:
         designs = designs.sort(dim=-1).values
     if space.symmetry.blocks:
@@ -110,6 +118,7 @@ def initial_designs(space: DesignSpace, n: int, seed: int) -> Floats:
 
 def _fit(x: Tensor, y: Tensor) -> Any:
     """The process with the hyperparameters that explain the evaluations best."""
+    import torch
     from botorch.exceptions.errors import ModelFittingError
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
