@@ -1,0 +1,97 @@
+"""The amortized engine against the exact reference: is the estimate tight at every design, and the recommendation good?
+
+For each of the paper's four tasks, and for the goal "both": train and search as a user would, then compare the estimate
+with the exact information on the same simulated participants, at corners, the middle, the paper's optimum and Beta(2, 2)
+draws; and print the exact information of the recommended design. Name tasks to run only these:
+
+    python benchmarks/engine.py discriminate aeg
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import numpy as np
+
+import tellapart as ta
+from tellapart.information.exact import exact_information, log_evidences, log_posterior
+from tellapart.models.simulation import simulate_models
+
+PAPER = {
+    "discriminate": [[0, 0, 0.607], [1, 1, 0]],
+    "both": [[0, 0, 0.607], [1, 1, 0]],
+    "wslts": [[0, 1, 0], [0, 1, 1], [1, 0, 1]],
+    "aeg": [[1, 0, 0], [0, 0, 1], [1, 0, 1]],
+    "gls": [[0, 1, 0], [0, 0, 1], [0, 0, 1]],
+}
+FLOORS = {"discriminate": (0.97, 0.917), "aeg": (0.97, 2.45), "wslts": (0.96, 4.00), "gls": (0.90, 2.75), "both": (0.92, None)}
+MODELS = {"wslts": ta.WSLTS, "aeg": ta.AEG, "gls": ta.GLS}
+PARTICIPANTS = 6000
+
+
+def study_of(what: str) -> ta.Study:
+    if what in ("discriminate", "both"):
+        return ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), [ta.WSLTS(), ta.AEG(), ta.GLS()], goal=what)
+    return ta.Study(ta.BernoulliBandit(arms=3, blocks=3, trials=30), [MODELS[what]()], goal="estimate")
+
+
+def designs_of(what: str, study: ta.Study) -> dict[str, np.ndarray]:
+    blocks, arms = study.task.design_space.shape
+    mixed = np.array([[0, 0.5, 1], [1, 1, 0], [0, 0, 1]][:blocks], float)
+    fixed = {"all 0": np.zeros((blocks, arms)), "all 1": np.ones((blocks, arms)), "all 0.5": np.full((blocks, arms), 0.5), "mixed": mixed}
+    draws = study.task.baseline(3, np.random.default_rng(2021))
+    return {"paper's optimum": np.array(PAPER[what], float), **fixed, **{f"Beta(2,2) {i}": draw for i, draw in enumerate(draws)}}
+
+
+def compare(study: ta.Study, estimator: object, design: np.ndarray) -> tuple[float, float, float]:
+    """Estimate, exact value and the standard error of their difference, on the same participants."""
+    estimate = estimator.estimate(estimator.simulate(design, PARTICIPANTS, np.random.default_rng(77)))
+    exact = exact_information(study.task, study.models, study.goal, design, n=PARTICIPANTS, rng=np.random.default_rng(77))
+    return estimate.nats, exact.nats, exact.se
+
+
+def divergence(study: ta.Study, estimator: object, design: np.ndarray) -> float:
+    """Average Kullback-Leibler divergence of the estimated from the exact model posterior."""
+    import torch
+
+    simulations = simulate_models(study.task, study.models, design, 3000, np.random.default_rng(78))
+    exact = log_posterior(log_evidences(study.task, study.models, simulations.behavior, design))
+    with torch.no_grad():
+        ours = estimator.log_model_probabilities(estimator.inputs(simulations.behavior, design)).double().numpy()
+    return float((np.exp(exact) * np.where(exact > -50, exact - ours, 0.0)).sum(-1).mean())
+
+
+def run(what: str) -> None:
+    study = study_of(what)
+    started = time.perf_counter()
+    result = ta.find_design(study)
+    seconds = time.perf_counter() - started
+    estimator = result.found.estimator
+    floor, least = FLOORS[what]
+    print(f"\n{what}: trained and searched in {seconds:.0f} s ({result.found.details['steps']} steps)")
+    ratios = []
+    for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
+        ours, exact, se = compare(study, estimator, design)
+        ratios.append(ours / exact)
+        above = "  ABOVE THE EXACT VALUE" if ours > exact + 3 * se else ""
+        print(f"  {name:<16} estimate {ours:.3f}  exact {exact:.3f} ± {se:.3f}  ratio {ours / exact:.3f}{above}")
+    print(f"  lowest ratio {min(ratios):.3f} (floor {floor}) over {len(ratios)} designs")
+    best = exact_information(study.task, study.models, study.goal, result.design, n=4 * PARTICIPANTS, rng=np.random.default_rng(79))
+    text = ta.BernoulliBandit().design_space.format(result.design)
+    print(f"  recommended {text}: reported {result.information}; exact {best.nats:.3f} ± {best.se:.3f}" + (f" (floor {least})" if least else ""))
+    if study.goal == "discriminate":
+        for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
+            if name == "recommended" or name.startswith("Beta"):
+                print(f"  divergence from the exact posterior, {name}: {divergence(study, estimator, design):.4f} nats (at most 0.03)")
+
+
+def main(wanted: list[str]) -> None:
+    for what in wanted or list(PAPER):
+        run(what)
+    print(f"\npeak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

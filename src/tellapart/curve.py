@@ -1,0 +1,67 @@
+"""The information curve: how many trials do I need?
+
+One network serves experiments of every length. So the same simulated participants, at the recommended design, are read
+up to a number of blocks and of trials a block, and each reading gives an estimate. Differences along the curve are more
+certain than its height, since all points share their participants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import StudyError
+from .information.estimate import InformationEstimate
+
+if TYPE_CHECKING:
+    from .estimators.base import Estimator
+    from .search.base import Progress
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Information after so many blocks of so many trials."""
+
+    blocks: int
+    trials: int
+    information: InformationEstimate
+
+    def to_json(self) -> dict[str, Any]:
+        return {"blocks": self.blocks, "trials": self.trials, **self.information.to_json()}
+
+
+def information_curve(
+    estimator: Estimator, design: ArrayLike, *, n: int = 4000, points: int = 10, seed: int = 0, progress: Progress | None = None
+) -> list[CurvePoint]:
+    """Information as a function of trials a block, for every number of blocks.
+
+    Arguments:
+        estimator: One that takes experiments of any length.
+        design: (B, V); with fewer blocks, the first rows of it.
+        n: Simulated participants.
+        points: How many numbers of trials, from few to all.
+    """
+    from .estimators.base import Batch
+    from .networks.encoders import PooledEncoder
+
+    if not isinstance(estimator.encoder, PooledEncoder):
+        raise StudyError(
+            "This estimator knows experiments of one length only.",
+            expected='the encoder "history" or "sequence"',
+            got=type(estimator.encoder).__name__,
+            fix='choose search method "amortized"',
+        )
+    batch = estimator.simulate(design, n - n % len(estimator.goal.models), np.random.default_rng([seed, 5]))
+    _, blocks, trials, _ = batch.inputs.shape
+    lengths = np.unique(np.linspace(max(1, trials / points), trials, points).round().astype(int))
+    curve = []
+    for b in range(1, blocks + 1):
+        for t in lengths:
+            part = Batch(batch.inputs[:, :b, :t].contiguous(), batch.model, batch.theta)
+            curve.append(CurvePoint(b, int(t), estimator.estimate(part)))
+            if progress:
+                progress(len(curve), blocks * len(lengths), f"{b} block(s) of {t} trials")
+    return curve
