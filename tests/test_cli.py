@@ -346,6 +346,18 @@ def test_a_users_model_that_fails_is_named_with_its_line(folder):
     assert "Traceback" not in outcome.stderr
 
 
+def test_exact_needs_likelihoods(folder):
+    (folder / "mine.py").write_text(BROKEN_MODEL)
+    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"mine:Broken"'))
+    outcome = run("exact", folder, "--design", DESIGN)
+    assert outcome.exit_code == 2
+    assert "'broken' has no likelihood" in outcome.stderr
+
+
+def test_exact_needs_a_few_participants(folder):
+    refused(run("exact", folder, "--design", DESIGN, "--n", 1), folder, ["Too few participants"])
+
+
 def test_too_little_memory(folder, monkeypatch):
     def greedy(*_):
         raise MemoryError
