@@ -139,7 +139,7 @@ def test_a_model_defined_nowhere_cannot_be_written():
         ({"task": WSLTS()}, ["not a task", "WSLTS"]),
         ({"seed": -1}, ["seed", "-1"]),
         ({"seed": 1.5}, ["seed", "1.5"]),
-        ({"search": {"method": "bayes"}}, ["search method", "bayesopt"]),
+        ({"search": {"method": "bayes"}}, ["'method' is unknown", "bayesopt"]),
     ],
 )
 def test_studies_that_make_no_sense(arguments, message):

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .models.gls import GLS
     from .models.simulation import Simulations, simulate_models
     from .models.wslts import WSLTS
+    from .posterior import Posterior
     from .priors import LogNormal, Normal, Prior, Uniform
+    from .run import DesignResult, Run, find_design
     from .study import Study
     from .tasks.bandit import BernoulliBandit
     from .tasks.base import DesignSpace, Symmetry, Task
@@ -29,6 +31,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Study",
+    "find_design",
+    "DesignResult",
+    "Posterior",
+    "Run",
     "BernoulliBandit",
     "WSLTS",
     "AEG",
@@ -66,6 +72,8 @@ _HOMES = {
     "models.simulation": ("Simulations", "simulate_models"),
     "models.wslts": ("WSLTS",),
     "priors": ("LogNormal", "Normal", "Prior", "Uniform"),
+    "posterior": ("Posterior",),
+    "run": ("DesignResult", "Run", "find_design"),
     "study": ("Study",),
     "tasks.bandit": ("BernoulliBandit",),
     "tasks.base": ("DesignSpace", "Symmetry", "Task"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Callable, NoReturn
 import typer
 
 from . import __version__
-from .errors import DesignError, ModelError, TellapartError, nearest
+from .errors import DesignError, ModelError, StudyError, TellapartError, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .models.base import Model
     from .models.simulation import Simulations
     from .progress import Progress
+    from .run import DesignResult
     from .study import Study
     from .tasks.base import Floats
 
@@ -48,6 +49,10 @@ DesignTexts = Annotated[
 ]
 Participants = Annotated[int, typer.Option("--n", metavar="N", min=1, help="How many simulated participants.")]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="S", min=0, help="Where randomness starts; the study's seed if not given.")]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="Designs evaluated at once; one a core if not given.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -181,12 +186,137 @@ def check(
     _print(result if as_json else "\n".join(lines))
 
 
+@command
+def design(
+    study: StudyPath,
+    workers: WorkerCount = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew; what the run folder holds is lost.")] = False,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the most informative design.
+
+    The run is kept in the folder `run` beside the study file. It can be stopped at any moment: the same command goes on from
+    there, and ends with the same design. The number of workers changes nothing but the time.
+
+    \b
+    Example:
+      tellapart design examples/bandit --workers 2
+    """
+    from dataclasses import replace
+
+    from .progress import progress_bar
+    from .run import Run
+
+    plan = _study(study)
+    run = Run.open(replace(plan, seed=_seed(plan, seed)), _run_folder(study), fresh=fresh)
+    try:
+        with progress_bar("looking for the design") as report:
+            result = run.design(workers=_workers(workers), progress=report)
+    except KeyboardInterrupt:
+        _stop("Stopped. The same command goes on from here.", 130)
+    _print(result.to_json() if as_json else _describe_design(plan, result))
+
+
+@command
+def evaluate(
+    study: StudyPath,
+    design: DesignTexts = None,
+    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
+    workers: WorkerCount = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the information of given designs, estimated as the study's search does.
+
+    With the search "amortized" the run's estimator is used on fresh simulations; with "bayesopt" one is trained at each design.
+
+    \b
+    Example:
+      tellapart evaluate examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
+    """
+    from .progress import progress_bar
+    from .run import Run
+
+    plan = _study(study)
+    designs = _designs(plan, design or [], baseline, seed)
+    with progress_bar("estimating information") as report:
+        estimates = Run.open(plan, _run_folder(study)).evaluate(designs, seed, workers=_workers(workers), progress=report)
+    _print_information(plan, designs, estimates, as_json)
+
+
+@command
+def posterior(
+    study: StudyPath,
+    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A long table of data.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write a row a participant.")],
+    samples: Annotated[Path | None, typer.Option("--samples", metavar="FILE.csv", help="Where to write draws of the parameters.")] = None,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="How many draws a participant.")] = 1000,
+    design: Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write who behaved like which model, with which parameters.
+
+    Needs a finished run. A row a participant: the most probable model and a column probability.MODEL for each, and for each
+    parameter its posterior mean, sd, median and 5 and 95 % quantiles, as far as the study is about them.
+
+    \b
+    Example:
+      tellapart posterior examples/bandit data.csv --out posterior.csv
+    """
+    from .files import written_whole
+    from .run import Run
+
+    plan = _study(study)
+    run = Run.finished(plan, _run_folder(study))
+    designs = None if design is None else plan.task.design_space.parse(design)
+    if samples is not None and plan.goal == "discriminate":
+        raise StudyError(
+            "The goal 'discriminate' is not about parameters: there are no draws.", got=f"--samples {samples}", fix="leave it out"
+        )
+    behavior = plan.task.read_csv(data)
+    with written_whole(out) as table:
+        known = run.result().posterior(behavior, designs, draws, _seed(plan, seed))
+        known.to_table().to_csv(table, index=False)
+    if samples is not None:
+        with written_whole(samples) as table:
+            known.samples_table().to_csv(table, index=False)
+    counts = {name: known.models.most_probable.count(name) for name in known.models.names} if known.models else {}
+    result = {"out": str(out), "participants": len(known), "most_probable": counts, **({"samples": str(samples)} if samples else {})}
+    shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
+    _print(result if as_json else f"{len(known)} participants{shares}; written to {out}")
+
+
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     app()
+
+
+def _run_folder(study: Path) -> Path:
+    from .study import study_file
+
+    return study_file(study).parent / "run"
+
+
+def _workers(count: int | None) -> int:
+    from .threads import available_cores
+
+    return available_cores() if count is None else count
+
+
+def _describe_design(study: Study, result: DesignResult) -> str:
+    """A few lines on what was found."""
+    write = study.task.design_space.format
+    lines = [f"design       {write(result.design)}", f"information  {result.information}{_share_of_maximum(study, result.information)}"]
+    if result.baseline is not None:
+        known = result.baseline.to_json()
+        lines.append("baseline     {nats:.3f} ± {se:.3f} nats on average, from {lowest:.3f} to {highest:.3f}".format(**known))
+    lines += [f"also good    {write(other)}  {estimate}" for other, estimate in result.alternatives]
+    return "\n".join([*lines, f"kept in      {result.run.folder}"])
 
 
 def _study(path: Path) -> Study:

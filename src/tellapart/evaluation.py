@@ -94,7 +94,9 @@ def build(goal: Goal, settings: EvaluationSettings, seed: int = 0) -> CriticEsti
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoder = BlockEncoder(goal.task, settings.summaries, settings.block_hidden, one_hot=settings.data_as == "one-hot")
-        return kind(goal, encoder, settings.hidden, settings.model_as, settings.scale)
+        estimator = kind(goal, encoder, settings.hidden, settings.model_as, settings.scale)
+    estimator.complete_only = True
+    return estimator
 
 
 def evaluate_design(goal: Goal, design: Floats, settings: EvaluationSettings, seed: Sequence[int]) -> Evaluation:

@@ -102,7 +102,8 @@ class DesignResult:
 
     def to_json(self) -> dict[str, Any]:
         """What the command line prints."""
-        return {**self.found.to_json(), "study": self.study.name, "seconds": self.run.seconds()}
+        found = {key: value for key, value in self.found.to_json().items() if key != "trace"}
+        return {**found, "study": self.study.name, "run": str(self.run.folder), "seconds": self.run.seconds()}
 
     def _behavior(self, data: Any) -> Behavior:
         return self.study.task.check(data) if isinstance(data, Behavior) else self.study.task.read_table(data)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ..behavior import Behavior
+from ..errors import DataError
 from ..information.estimate import InformationEstimate
 from ..models.base import Model
 from ..models.simulation import Simulations, simulate_models
@@ -104,6 +105,9 @@ class Estimator(nn.Module, ABC):
         encoder: How behavior is summarised.
     """
 
+    complete_only: bool = False
+    """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""
+
     def __init__(self, goal: Goal, encoder: Encoder) -> None:
         super().__init__()
         self.goal, self.encoder = goal, encoder
@@ -159,10 +163,28 @@ class Estimator(nn.Module, ABC):
     def inputs(self, behavior: Behavior, designs: ArrayLike) -> Tensor:
         """Data as inputs of the network."""
         behavior = self.goal.task.check(behavior)
+        if self.complete_only:
+            check_complete(behavior, self.goal.task)
         return self.encoder.prepare(behavior, self.goal.task.design_space.check_many(designs, len(behavior))).to(self.device)
 
     def _chunked(self, function: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
         return torch.cat([function(batch[start : start + CHUNK]) for start in range(0, len(batch), CHUNK)])
+
+
+def check_complete(behavior: Behavior, task: Task) -> None:
+    """Raise a `DataError` if a trial of the task is missing."""
+    shape = (len(behavior), task.blocks, task.trials)
+    recorded = np.zeros(shape, bool)
+    recorded[:, : behavior.shape[1], : behavior.shape[2]] = behavior.mask
+    if not recorded.all():
+        n, block, _ = np.argwhere(~recorded)[0]
+        raise DataError(
+            "The data are of another task, or unfinished, and the estimator was trained on complete data of its own task.",
+            where=f"participant {behavior.participants[n]}, block {block}",
+            expected=f"{task.blocks} block(s) of {task.trials} trials for each participant",
+            got=f"{int(recorded[n, block].sum())} trial(s) in this block",
+            fix='leave unfinished participants out, or use method = "amortized", which takes them',
+        )
 
 
 def combine(parts: Sequence[InformationEstimate]) -> InformationEstimate:

@@ -25,7 +25,7 @@ def make_search(settings: Mapping[str, Any]) -> Search:
     method = settings.get("method", "amortized")
     if method not in known:
         raise StudyError(
-            f"The search method '{method}' is unknown.", expected=" or ".join(sorted(known)), got=repr(method), fix=nearest(method, known)
+            "The search 'method' is unknown.", expected=" or ".join(sorted(known)), got=repr(method), fix=nearest(method, known)
         )
     kind, given = known[method], {key: value for key, value in settings.items() if key != "method"}
     names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
