@@ -113,11 +113,9 @@ def log_probabilities(epsilon: Floats, phi: Floats, arms: int) -> Floats:
 
 
 def _counts(kinds: Descriptions, arms: int) -> Floats:
-    """How often each kind of choice occurs, (N, 1 + 5 K)."""
+    """How often each kind of choice occurs, (N, B T) to (N, 1 + 5 K)."""
     n, size = len(kinds), 1 + 5 * arms
-    flat = kinds.reshape(n, -1)
-    seen = flat >= 0
-    index = (np.arange(n)[:, None] * size + flat)[seen]
+    index = (np.arange(n)[:, None] * size + kinds)[kinds >= 0]
     return np.bincount(index, minlength=n * size).reshape(n, size).astype(np.float64)
 
 
@@ -156,7 +154,7 @@ class AEG(BanditModel):
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
         values, arms = self._recorded(parameters, behavior, task)
-        kinds = _replays[self.convention](behavior, arms, 1).reshape(len(behavior), -1)
+        kinds = self._kinds(behavior, arms)
         table = log_probabilities(values["epsilon"], values["phi"], arms)
         terms = table[np.maximum(kinds, 0), np.arange(len(kinds))[:, None]]
         return np.asarray(np.where(kinds >= 0, terms, 0.0).sum(-1))
@@ -178,8 +176,13 @@ class AEG(BanditModel):
     def _joint(self, behavior: Behavior, task: Task, points: int) -> Iterator[Floats]:
         """log of weight times likelihood at the points of the unit square, (n, J J) for one chunk of participants after another."""
         arms = self._arms(behavior, task)
-        counts = _counts(_replays[self.convention](behavior, arms, 1), arms)
+        counts = _counts(self._kinds(behavior, arms), arms)
         nodes, log_weights, (first, second) = _square(points)
         table = log_probabilities(nodes[first], nodes[second], arms)
         for start in range(0, max(len(counts), 1), _CHUNK):
             yield counts[start : start + _CHUNK] @ table + log_weights
+
+    def _kinds(self, behavior: Behavior, arms: int) -> Descriptions:
+        """The kind of each choice, (N, B T); -1 where it was missed."""
+        n, blocks, trials = behavior.shape
+        return _replays[self.convention](behavior, arms, 1).reshape(n, blocks * trials)

@@ -149,7 +149,8 @@ _replay = bandit_replay(describe)
 
 
 def _transcript(behavior: Behavior, arms: int) -> _Transcript:
-    rows = _replay(behavior, arms, 2 * arms).reshape(len(behavior), -1, 2 * arms)
+    n, blocks, trials = behavior.shape
+    rows = _replay(behavior, arms, 2 * arms).reshape(n, blocks * trials, 2 * arms)
     kinds = rows[:, :, 0]
     counts = np.stack([(kinds == kind).sum(1) for kind in (FIRST, WIN_STAY, WIN_SHIFT, LOSS_STAY, LOSS_SHIFT)], axis=1)
     shifts = (kinds == WIN_SHIFT) | (kinds == LOSS_SHIFT)

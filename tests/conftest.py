@@ -1,0 +1,6 @@
+"""Lets every test import the plain reference models, wherever it lives."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "models"))
