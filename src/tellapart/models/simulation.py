@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Sequence
 
 import numpy as np
@@ -33,28 +31,6 @@ class Simulations:
 
     def __len__(self) -> int:
         return len(self.model)
-
-    def save(self, path: Path, designs: ArrayLike) -> None:
-        """Keep the simulations and the designs (N, B, V) that they were made at in a file, whole or not at all."""
-        from safetensors.numpy import save_file
-
-        arrays = {f"field {name}": values for name, values in self.behavior.fields.items()}
-        arrays |= {f"parameter {name}": values for name, values in self.parameters.items()}
-        arrays |= {"mask": self.behavior.mask, "model": self.model.astype(np.int64), "designs": np.asarray(designs, np.float64)}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        save_file({name: np.ascontiguousarray(values) for name, values in arrays.items()}, temporary)
-        os.replace(temporary, path)
-
-    @classmethod
-    def load(cls, path: Path, models: Sequence[Model]) -> tuple[Simulations, Floats]:
-        """What `save` kept: the simulations and their designs."""
-        from safetensors.numpy import load_file
-
-        arrays = load_file(path)
-        parts = {kind: {k.removeprefix(kind): v for k, v in arrays.items() if k.startswith(kind)} for kind in ("field ", "parameter ")}
-        behavior = Behavior(parts["field "], arrays["mask"])
-        return cls(tuple(models), arrays["model"].astype(np.intp), parts["parameter "], behavior), arrays["designs"]
 
     def of(self, m: int) -> tuple[dict[str, Floats], Behavior]:
         """Parameters and behavior of the participants of model number `m`."""
