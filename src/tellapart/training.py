@@ -150,6 +150,7 @@ class Trainer:
     seed: int = 0
     step: int = 0
     history: list[float] = field(default_factory=list)
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         # one tensor operation for all weights: on small networks the loop over them would cost more than the arithmetic
@@ -172,7 +173,7 @@ class Trainer:
 
         Arguments:
             every: Call `after` whenever this many steps are done, counted from step 0.
-            after: For validation and checkpoints.
+            after: For validation and checkpoints; may set `stopped` to end training here.
         """
         until = self.steps if until is None else until
         self.estimator.train()
@@ -182,6 +183,8 @@ class Trainer:
                 progress(self.step, self.steps, f"information {self.recent():.3f}")
             if every and after and self.step % every == 0:
                 after(self)
+            if self.stopped:
+                break
         self.estimator.eval()
 
     def _move(self, batch: Batch) -> None:
@@ -236,7 +239,7 @@ class Trainer:
         """Go on from what `save` wrote."""
         from safetensors import safe_open
 
-        with safe_open(path, "pt") as file:  # type: ignore[no-untyped-call]
+        with safe_open(path, "pt") as file:
             state = json.loads(file.metadata()["trainer"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         self.estimator.load_state_dict({name.removeprefix("weights."): t for name, t in tensors.items() if name.startswith("weights.")})

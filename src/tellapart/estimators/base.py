@@ -93,6 +93,12 @@ class Batch:
             return Batch(self.inputs.index_select(0, which), self.model.index_select(0, which), self.theta.index_select(0, which))
         return Batch(self.inputs[which], self.model[which], self.theta[which])
 
+    @staticmethod
+    def concatenate(parts: Sequence[Batch]) -> Batch:
+        """All participants of all `parts`, in order."""
+        columns = zip(*((part.inputs, part.model, part.theta) for part in parts), strict=True)
+        return Batch(*(torch.cat(column) for column in columns))
+
     def to(self, device: torch.device | str) -> Batch:
         return Batch(self.inputs.to(device), self.model.to(device), self.theta.to(device))
 

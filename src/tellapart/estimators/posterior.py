@@ -38,7 +38,7 @@ class PosteriorEstimator(Estimator):
     def __init__(self, goal: Goal, encoder: Encoder, hidden: tuple[int, ...] = (128, 128), transforms: int = 2, bins: int = 8) -> None:
         super().__init__(goal, encoder)
         if goal.about_models:
-            self.classifier = Classifier(encoder.summaries, len(goal.models), hidden)
+            self.classifier = Classifier(encoder.summaries, len(goal.models), hidden[:1])
         if goal.about_parameters:
             self.flows = nn.ModuleList(Flow(encoder.summaries, len(m.parameters), transforms, hidden, bins) for m in goal.models)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..behavior import Behavior
+from ..files import written_whole
 from ..tasks.base import Task
 from .base import Floats, Model
 
@@ -32,6 +34,27 @@ class Simulations:
     def __len__(self) -> int:
         return len(self.model)
 
+    def save(self, path: Path, designs: ArrayLike) -> None:
+        """Keep the simulations and the designs (N, B, V) that they were made at in a file, whole or not at all."""
+        from safetensors.numpy import save_file
+
+        arrays = {f"field {name}": values for name, values in self.behavior.fields.items()}
+        arrays |= {f"parameter {name}": values for name, values in self.parameters.items()}
+        arrays |= {"mask": self.behavior.mask, "model": self.model.astype(np.int64), "designs": np.asarray(designs, np.float64)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as temporary:
+            save_file({name: np.ascontiguousarray(values) for name, values in arrays.items()}, temporary)
+
+    @classmethod
+    def load(cls, path: Path, models: Sequence[Model]) -> tuple[Simulations, Floats]:
+        """What `save` kept: the simulations and their designs."""
+        from safetensors.numpy import load_file
+
+        arrays = load_file(path)
+        parts = {kind: {k.removeprefix(kind): v for k, v in arrays.items() if k.startswith(kind)} for kind in ("field ", "parameter ")}
+        behavior = Behavior(parts["field "], arrays["mask"])
+        return cls(tuple(models), arrays["model"].astype(np.intp), parts["parameter "], behavior), arrays["designs"]
+
     def of(self, m: int) -> tuple[dict[str, Floats], Behavior]:
         """Parameters and behavior of the participants of model number `m`."""
         mine = np.flatnonzero(self.model == m)
@@ -39,9 +62,7 @@ class Simulations:
         return {name: self.parameters[f"{model.name}.{name}"][mine] for name in model.parameters}, self.behavior[mine]
 
 
-def simulate_models(
-    task: Task, models: Sequence[Model], design: ArrayLike, n: int, rng: np.random.Generator
-) -> Simulations:
+def simulate_models(task: Task, models: Sequence[Model], design: ArrayLike, n: int, rng: np.random.Generator) -> Simulations:
     """Simulate `n` participants with parameters from the priors, the models taking turns (0, 1, …, M - 1, 0, …).
 
     Arguments:

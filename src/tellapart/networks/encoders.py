@@ -146,7 +146,7 @@ class PooledEncoder(Encoder):
         lags: L, how far back co-occurrences go.
     """
 
-    def __init__(self, task: Task, features: int, summaries: int = 64, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
+    def __init__(self, task: Task, features: int, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
         super().__init__(task, summaries)
         self.lags = max(0, min(lags, task.trials - 1))
         self.first = nn.Linear(features + self.extra, width)
@@ -175,7 +175,7 @@ class PooledEncoder(Encoder):
 class HistoryEncoder(PooledEncoder):
     """Trials in the light of what came before, as the task describes them (`Task.history`)."""
 
-    def __init__(self, task: Task, summaries: int = 64, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
+    def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
         empty = Behavior({f.name: np.zeros((0, 1, 1), f.dtype) for f in task.fields})
         described = task.history(empty)
         if described is None:
@@ -197,7 +197,7 @@ class SequenceEncoder(PooledEncoder):
         memory: Units of the recurrent network, which carries a block's past to each of its trials.
     """
 
-    def __init__(self, task: Task, summaries: int = 64, width: int = 64, symbols: int = 12, lags: int = 4, memory: int = 32) -> None:
+    def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memory: int = 32) -> None:
         recorded = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
         super().__init__(task, recorded + memory, summaries, width, symbols, lags)
         self.recurrent = nn.GRU(recorded + self.extra, memory)

@@ -51,9 +51,9 @@ class Classifier(nn.Module):
         hidden: Units of the hidden layers.
     """
 
-    def __init__(self, summaries: int, models: int, hidden: tuple[int, ...] = (128, 128)) -> None:
+    def __init__(self, summaries: int, models: int, hidden: tuple[int, ...] = (128,)) -> None:
         super().__init__()
-        self.network = perceptron([summaries, *hidden, models], nn.SiLU)
+        self.network = nn.Sequential(nn.SiLU(), perceptron([summaries, *hidden, models], nn.SiLU))
 
     def forward(self, s: Tensor) -> Tensor:
         """Log probabilities (N, M)."""
@@ -75,7 +75,7 @@ class Flow(nn.Module):
         super().__init__()
         import zuko
 
-        self.embed = nn.Sequential(nn.Linear(summaries, hidden[0]), nn.SiLU(), nn.Linear(hidden[0], hidden[0]), nn.SiLU())
+        self.embed = nn.Sequential(nn.SiLU(), nn.Linear(summaries, hidden[0]), nn.SiLU())
         self.flow = zuko.flows.NSF(parameters, hidden[0], transforms=transforms, hidden_features=hidden, bins=bins, activation=nn.SiLU)
         self.parameters_count = parameters
 

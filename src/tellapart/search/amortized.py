@@ -18,8 +18,8 @@ is reported for it comes from further simulations, which had no part in the choi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,11 @@ from ..journal import Journal
 from ..tasks.base import Task
 from ..workers import HERE, Workers
 from .base import Baseline, Floats, Found, Progress, Search
+from .survey import information_at, informations, survey
 
 if TYPE_CHECKING:
-    from ..estimators.base import Estimator, Goal
+    from ..estimators.base import Batch, Estimator, Goal
+    from ..models.simulation import Simulations
     from ..training import Trainer
 
 CHECKPOINT = "training.safetensors"
@@ -55,6 +57,8 @@ class Amortized(Search):
         steps: Steps of training; 0 for the default of the goal.
         batch: Participants a step.
         learning_rate: At its peak.
+        simulations: For slow simulators: simulate no more than about this many participants, keep them in the run folder, and
+            train in epochs until held-out ones no longer gain. 0: fresh simulations at every step.
         unfinished: The share of participants that are trained on as if they had stopped early, so that the same network
             serves shorter experiments.
         survey: Designs estimated between rounds.
@@ -71,6 +75,7 @@ class Amortized(Search):
     steps: int = 0
     batch: int = 256
     learning_rate: float = 5e-3
+    simulations: int = 0
     unfinished: float = 0.2
     survey: int = 256
     survey_simulations: int = 1000
@@ -87,6 +92,8 @@ class Amortized(Search):
             if value not in known:
                 expected = ", ".join(known)
                 raise StudyError(f"The {setting} of the search is unknown.", expected=expected, got=repr(value), fix=nearest(value, known))
+        if self.simulations and self.simulations < 2000:
+            raise StudyError("The 'simulations' of the search are too few.", expected="2,000 or more, or 0", got=self.simulations)
         for setting, least in (("batch", 8), ("survey", 16), ("survey_simulations", 50), ("finalists", 1), ("finalist_simulations", 100)):
             if getattr(self, setting) < least:
                 raise StudyError(f"The '{setting}' of the search is too small.", expected=f"{least} or more", got=getattr(self, setting))
@@ -94,7 +101,7 @@ class Amortized(Search):
     def find(self, goal: Goal, seed: int, journal: Journal, progress: Progress | None = None, workers: Workers = HERE) -> Found:
         if journal.get("found") is not None:
             return self.load(goal, journal)
-        return _Finder(self, goal, seed, journal, progress or (lambda done, total, words: None)).find()
+        return _Finder(self.within_budget(), goal, seed, journal, progress or (lambda done, total, words: None), workers).find()
 
     def load(self, goal: Goal, journal: Journal) -> Found:
         from ..training import load_weights
@@ -123,10 +130,26 @@ class Amortized(Search):
         estimator = self.load(goal, journal).estimator
         estimates = []
         for index, design in enumerate(designs):
-            estimates.append(information_at(estimator, design, self.finalist_simulations, (seed, _FRESH, index)))
+            estimates.append(information_at(estimator, design, self.within_budget().finalist_simulations, (seed, _FRESH)))
             if progress:
                 progress(index + 1, len(designs), "designs")
         return estimates
+
+    def within_budget(self) -> Amortized:
+        """The settings with which all simulations together stay within the budget: three fifths of it are trained on, a fifth
+        goes into surveys, and a fifth into the comparisons at the end.
+        """
+        if not self.simulations:
+            return self
+        share = self.simulations // 20
+        each = max(50, min(self.survey_simulations, share * 2 // 32))
+        return replace(
+            self,
+            survey_simulations=each,
+            survey=max(16, min(self.survey, share * 2 // each)),
+            finalist_simulations=max(100, min(self.finalist_simulations, share // (self.finalists + 2) * 3)),
+            baseline_simulations=max(50, min(self.baseline_simulations, share // max(1, self.baselines))),
+        )
 
     def build(self, goal: Goal, seed: int) -> Estimator:
         """An untrained estimator."""
@@ -147,248 +170,200 @@ _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH = range(1, 7)
 """What a seed is for: no two purposes share simulations."""
 
 ROUNDS = (0.5, 0.8, 1.0)
-"""Where rounds end, as shares of all steps."""
+"""Where rounds end, as shares of all training."""
+
+WORDS = ("learning from simulations over all designs", "learning where information is high", "tuning at the finalists")
+
+CHUNK = 250
+"""Simulations of a slow model that are made, kept and lost together."""
 
 
 class _Finder:
-    """A search being carried out."""
+    """A search being carried out. What it has computed is in the journal; what is not there is computed."""
 
-    def __init__(self, settings: Amortized, goal: Goal, seed: int, journal: Journal, progress: Progress) -> None:
-        self.settings, self.goal, self.seed, self.journal = settings, goal, seed, journal
+    def __init__(self, settings: Amortized, goal: Goal, seed: int, journal: Journal, progress: Progress, workers: Workers) -> None:
+        self.settings, self.goal, self.seed, self.journal, self.workers = settings, goal, seed, journal, workers
         self.estimator = settings.build(goal, seed)
         self.steps = settings.total_steps(goal)
-        self.space = goal.task.design_space
-        # a survey or a comparison costs about as much as this many steps of training
+        # a survey, and each of the two comparisons at the end, cost about as much as this many steps of training
         self.cost = max(1, settings.survey * settings.survey_simulations // (4 * settings.batch))
-        self.total = self.steps + 4 * self.cost
-        self._progress, self._offset = progress, 0
+        self._progress, self._done, self._total = progress, 0, self.steps + 4 * self.cost
 
     def find(self) -> Found:
         from ..training import save_weights
 
-        trainer = self._trainer()
+        learn = self._learn_from_budget if self.settings.simulations else self._learn_from_stream
         focus: Floats | None = None
-        for number, share in enumerate(ROUNDS):
-            self._train(trainer, number, focus, round(share * self.steps))
+        history: list[float] = []
+        for number in range(len(ROUNDS)):
+            history = learn(number, focus)
             if number + 1 < len(ROUNDS):
-                focus = self._focus(number)
-            self._offset += self.cost
+                focus = self._survey(number)
         save_weights(self.journal.file(ESTIMATOR), self.estimator)
         assert focus is not None
-        return self._report(focus, trainer)
+        return self._report(focus, history)
 
-    def _trainer(self) -> Trainer:
-        from ..training import Trainer, TrainingSettings
+    def _learn_from_stream(self, number: int, focus: Floats | None) -> list[float]:
+        """Train up to the end of a round on fresh simulations; the bound at every step so far."""
+        from ..training import Stream, Trainer, TrainingSettings
 
-        settings = TrainingSettings(learning_rate=self.settings.learning_rate, schedule="cosine", clip=1.0)
-        trainer = Trainer(self.estimator, settings, self.steps, self.seed)
-        checkpoint = self.journal.file(CHECKPOINT)
-        if checkpoint.exists():
-            trainer.load(checkpoint)
-        return trainer
-
-    def _train(self, trainer: Trainer, number: int, focus: Floats | None, until: int) -> None:
-        from ..training import Stream
-
-        source = Stream(
-            self.estimator, _mixture(self.goal.task, focus), self.settings.batch, (self.seed, _TRAIN), unfinished=self.settings.unfinished
+        if number == 0:
+            how = TrainingSettings(learning_rate=self.settings.learning_rate, schedule="cosine", clip=1.0)
+            self.trainer = Trainer(self.estimator, how, self.steps, self.seed)
+            if self.journal.file(CHECKPOINT).exists():
+                self.trainer.load(self.journal.file(CHECKPOINT))
+        source = Stream(self.estimator, self._mixture(focus), self.settings.batch, (self.seed, _TRAIN), self.settings.unfinished)
+        self.trainer.run(
+            source,
+            round(ROUNDS[number] * self.steps),
+            every=250,
+            after=lambda trainer: trainer.save(self.journal.file(CHECKPOINT)),
+            progress=lambda step, _, words: self._tell(step, f"{WORDS[number]}: {words}"),
         )
-        words = ("learning from simulations over all designs", "learning where information is high", "tuning at the finalists")[number]
+        self.trainer.save(self.journal.file(CHECKPOINT))
+        return self.trainer.history
 
-        def tell(step: int, steps: int, heard: str) -> None:
-            self._progress(step + self._offset, self.total, f"{words}: {heard}")
+    def _learn_from_budget(self, number: int, focus: Floats | None) -> list[float]:
+        """Train on all simulations made so far, those of this round being made first, until held-out ones say stop."""
+        from ..training import load_weights, save_weights
 
-        def keep(trainer: Trainer) -> None:
-            trainer.save(self.journal.file(CHECKPOINT))
+        data = self._stored(number, focus)
+        kept = self.journal.file(f"round-{number}.safetensors")
+        if not kept.exists():
+            held_out = len(data) // 10
+            self.journal.put(f"history {number}", self._early_stopping(data[held_out:], data[:held_out], number))
+            save_weights(kept, self.estimator)
+        load_weights(kept, self.estimator)
+        return [value for n in range(number + 1) for value in self.journal.get(f"history {n}")]
 
-        trainer.run(source, until, every=250, after=keep, progress=tell)
-        keep(trainer)
+    def _early_stopping(self, train: Batch, held_out: Batch, number: int) -> list[float]:
+        """Train in epochs, keep the weights of the best; the bound on `held_out` after each."""
+        import torch
 
-    def _focus(self, number: int) -> Floats:
-        """Where information is high, as the estimator sees it after round `number`: the finalists, (F, B, V)."""
+        from ..training import Epochs, Trainer, TrainingSettings
+
+        source = Epochs(train, min(self.settings.batch, len(train)), (self.seed, _TRAIN, number))
+        how = TrainingSettings(learning_rate=self.settings.learning_rate / 2, schedule="plateau", patience=4, clip=1.0)
+        trainer = Trainer(self.estimator, how, max(self.steps, source.steps), self.seed)
+        curve: list[float] = []
+        best: dict[str, Any] = {}
+
+        def validate(trainer: Trainer) -> None:
+            self.estimator.eval()
+            curve.append(self.estimator.estimate(held_out).nats)
+            self.estimator.train()
+            if trainer.told(curve[-1]):
+                best.update({name: value.clone() for name, value in self.estimator.state_dict().items()})
+            trainer.stopped = trainer.learning_rate < how.learning_rate / 50
+            self._tell(round(ROUNDS[number] * trainer.step), f"{WORDS[number]}: information {max(curve):.3f} on held-out simulations")
+
+        trainer.run(source, every=source.steps, after=validate)
+        self.estimator.load_state_dict(best)
+        return [float(value) for value in torch.tensor(curve, dtype=torch.float64)]
+
+    def _stored(self, number: int, focus: Floats | None) -> Batch:
+        """All simulations of the budget up to this round; those that are missing are made, by the workers, and kept."""
+        from ..estimators.base import Batch
+        from ..models.simulation import Simulations
+
+        chunks = [math.ceil(share * 0.6 * self.settings.simulations / CHUNK) for share in (0.0, *ROUNDS)]
+        files = [self.journal.file(f"simulations/{index:05d}.safetensors") for index in range(chunks[number + 1])]
+        missing = [index for index, file in enumerate(files) if not file.exists()]
+        pieces = [(self.goal, self._mixture(focus), (self.seed, _TRAIN, index)) for index in missing]
+        for done, (index, (made, designs)) in enumerate(zip(missing, self.workers.map(_simulate_chunk, pieces), strict=True)):
+            made.save(files[index], designs)
+            self._tell(0, f"simulating {(done + 1) * CHUNK} of {len(missing) * CHUNK} participants")
+        batches = [self.estimator.prepare(*Simulations.load(file, self.goal.models)) for file in files]
+        return Batch.concatenate(batches)
+
+    def _survey(self, number: int) -> Floats:
+        """Where information is high, as the estimator sees it after round `number`: (F, B, V)."""
         key = f"survey {number}"
-        kept = self.journal.get(key)
-        if kept is None:
-            self._progress(round(ROUNDS[number] * self.steps) + self._offset, self.total, "surveying designs")
-            designs, nats, se = survey(self.estimator, self.settings, (self.seed, _SURVEY, number))
-            order = np.argsort(-nats)
-            kept = {
-                "finalists": distinct(designs[order], self.settings.finalists).tolist(),
-                "designs": designs[order[:64]].tolist(),
-                "nats": nats[order[:64]].tolist(),
-                "se": se[order[:64]].tolist(),
-            }
-            self.journal.put(key, kept)
-        return np.array(kept["finalists"])
+        if self.journal.get(key) is None:
+            self._tell(round(ROUNDS[number] * self.steps), "surveying designs")
+            settings = self.settings
+            found = survey(self.estimator, settings.survey, settings.survey_simulations, (self.seed, _SURVEY, number), self.workers)
+            self.journal.put(key, {"finalists": found.best(settings.finalists).tolist(), **found.to_json()})
+        self._done += self.cost
+        return np.array(self.journal.get(key)["finalists"])
 
-    def _report(self, finalists: Floats, trainer: Trainer) -> Found:
+    def _report(self, finalists: Floats, history: list[float]) -> Found:
         settings = self.settings
-        chosen = self._compare("finalists", finalists, settings.finalist_simulations, _CHOOSE)
-        order = np.argsort([-estimate.nats for estimate in chosen])
-        best = int(order[0])
-        self._offset += self.cost
+        chosen = self._compare("finalist", finalists, settings.finalist_simulations, _CHOOSE)
+        order = np.argsort([-estimate.nats for estimate in chosen], kind="stable")
+        best = order[0]
         information = self._compare("report", finalists[best : best + 1], 2 * settings.finalist_simulations, _REPORT)[0]
-        baseline_designs = self.goal.task.baseline(settings.baselines, np.random.default_rng([self.seed, _BASELINE]))
-        baseline = Baseline(baseline_designs, tuple(self._compare("baseline", baseline_designs, settings.baseline_simulations, _BASELINE)))
-        alternatives = [(finalists[i], chosen[i]) for i in order[1:] if _as_good(chosen[i], chosen[best])]
         found = Found(
             finalists[best],
             information,
             self.estimator,
-            baseline if settings.baselines else None,
-            tuple(alternatives),
-            self._trace(trainer),
-            {"method": settings.name, "estimator": settings.estimator, "encoder": settings.encoder, "steps": self.steps},
+            self._baseline(),
+            tuple((finalists[i], chosen[i]) for i in order[1:] if _as_good(chosen[i], chosen[best])),
+            self._trace(history),
+            {"method": settings.name, "estimator": settings.estimator, "encoder": settings.encoder, "steps": len(history)},
         )
         self.journal.put("found", _kept(found))
         return found
 
+    def _baseline(self) -> Baseline | None:
+        """What designs chosen by habit would tell."""
+        designs = self.goal.task.baseline(self.settings.baselines, np.random.default_rng([self.seed, _BASELINE]))
+        self._done += self.cost
+        estimates = self._compare("baseline", designs, self.settings.baseline_simulations, _BASELINE)
+        return Baseline(designs, tuple(estimates)) if estimates else None
+
     def _compare(self, what: str, designs: Floats, n: int, purpose: int) -> list[InformationEstimate]:
-        """Estimates of several designs with common random numbers, one journal entry each."""
-        estimates = []
-        for index, design in enumerate(designs):
-            key = f"{what} {index:04d}"
-            if self.journal.get(key) is None:
-                self._progress(self.steps + self._offset, self.total, f"estimating {what} {index + 1} of {len(designs)}")
-                self.journal.put(key, information_at(self.estimator, design, n, (self.seed, purpose)).to_json())
-            estimates.append(InformationEstimate(**self.journal.get(key)))
-        return estimates
+        """Estimates of several designs with common random numbers, kept together."""
+        if self.journal.get(what) is None:
+            self._tell(self.steps, f"estimating {len(designs)} {what} design{'s' if len(designs) > 1 else ''} on fresh simulations")
+            estimates = informations(self.estimator, designs, n, (self.seed, purpose), self.workers)
+            self.journal.put(what, [estimate.to_json() for estimate in estimates])
+        return [InformationEstimate(**estimate) for estimate in self.journal.get(what)]
 
-    def _trace(self, trainer: Trainer) -> list[dict[str, Any]]:
-        """The bound as training went on, then the surveys, for figures."""
-        width = max(1, self.steps // 100)
-        ends = range(width, len(trainer.history) + 1, width)
-        steps = [{"step": end, "training": float(np.mean(trainer.history[end - width : end]))} for end in ends]
-        surveys = [{"survey": key, **value} for key, value in self.journal.items("survey ")]
-        return steps + [{"survey": s["survey"], "best": s["nats"][0], "designs": len(s["nats"])} for s in surveys]
+    def _trace(self, history: list[float]) -> list[dict[str, Any]]:
+        """The bound as training went on, at a hundred points, then the surveys; for figures."""
+        width = max(1, len(history) // 100)
+        ends = range(width, len(history) + 1, width)
+        training = [{"step": end, "training": float(np.mean(history[end - width : end]))} for end in ends]
+        return training + [{"survey": key, **value} for key, value in self.journal.items("survey ")]
 
+    def _mixture(self, focus: Floats | None) -> Mixture:
+        return Mixture(self.goal.task, focus)
 
-def information_at(estimator: Estimator, design: Floats, n: int, seed: tuple[int, ...], size: int = 4096) -> InformationEstimate:
-    """The estimate of one design from `n` fresh simulations, in pieces, so that memory does not grow with `n`."""
-    from ..estimators.base import combine
-
-    pieces = math.ceil(n / size)
-    models = len(estimator.goal.models)
-    parts = []
-    for piece in range(pieces):
-        count = n // pieces + (piece < n % pieces)
-        count = max(models, count - count % models)
-        parts.append(estimator.estimate(estimator.simulate(design, count, np.random.default_rng([*seed, piece])), seed=piece))
-    return combine(parts)
+    def _tell(self, step: int, words: str) -> None:
+        self._progress(min(step + self._done, self._total), self._total, words)
 
 
-def survey(estimator: Estimator, settings: Amortized, seed: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """Estimate many designs, more of them where a Gaussian process through the estimates so far promises most.
-
-    Returns:
-        Designs (D, B, V), the process's posterior mean of their information (D,), and its standard deviation (D,).
-    """
-    task = estimator.goal.task
-    rng = np.random.default_rng([*seed, 0])
-    half = settings.survey // 2
-    designs = task.design_space.canonical(np.concatenate([task.design_space.spread(half - half // 4, rng), task.baseline(half // 4, rng)]))
-    estimates = [information_at(estimator, design, settings.survey_simulations, (*seed, 1)) for design in designs]
-    for part in np.array_split(np.arange(settings.survey - half), 4):
-        process = Process(designs, estimates)
-        more = process.propose(_nearby(task, designs, process.mean(designs), 2000, rng), len(part), rng)
-        designs = np.concatenate([designs, more])
-        estimates += [information_at(estimator, design, settings.survey_simulations, (*seed, 1)) for design in more]
-    process = Process(designs, estimates)
-    return designs, process.mean(designs), process.sd(designs)
-
-
-class Process:
-    """A Gaussian process (Matérn-5/2, one length scale a design variable) through noisy estimates of information.
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Draws the designs to train on: some over all of the space, some baseline, and half of them near `focus` if there is one.
 
     Arguments:
-        designs: (D, B, V), canonical.
-        estimates: D of them; their standard errors are the noise.
+        focus: Designs where information is high, (F, B, V).
     """
 
-    def __init__(self, designs: Floats, estimates: Sequence[InformationEstimate]) -> None:
-        import torch
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from gpytorch.kernels import MaternKernel, ScaleKernel
-        from gpytorch.mlls import ExactMarginalLogLikelihood
+    task: Task
+    focus: Floats | None = None
 
-        x = torch.from_numpy(designs.reshape(len(designs), -1))
-        y = torch.tensor([[e.nats] for e in estimates], dtype=torch.float64)
-        noise = torch.tensor([[e.se**2] for e in estimates], dtype=torch.float64).clamp_min(1e-8)
-        self._centre, self._spread = y.mean(), y.std().clamp_min(1e-6)
-        kernel = ScaleKernel(MaternKernel(nu=2.5, ard_num_dims=x.shape[-1]))
-        self._model = SingleTaskGP(
-            x, (y - self._centre) / self._spread, noise / self._spread**2, covar_module=kernel, outcome_transform=None, input_transform=None
-        )
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(self._model.likelihood, self._model), optimizer_kwargs={"options": {"maxiter": 60}})
-
-    def mean(self, designs: Floats) -> Floats:
-        """Posterior mean, (D,)."""
-        return self._posterior(designs)[0]
-
-    def sd(self, designs: Floats) -> Floats:
-        """Posterior standard deviation, (D,)."""
-        return self._posterior(designs)[1]
-
-    def propose(self, candidates: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """`n` of the candidates: the best of each of `n` draws from the posterior (Thompson sampling), (n, B, V)."""
-        mean, sd = self._posterior(candidates)
-        chosen: list[int] = []
-        for _ in range(n):
-            value = mean + sd * rng.standard_normal(len(mean))
-            value[chosen] = -np.inf
-            chosen.append(int(value.argmax()))
-        return candidates[chosen]
-
-    def _posterior(self, designs: Floats) -> tuple[Floats, Floats]:
-        import torch
-
-        with torch.no_grad():
-            posterior = self._model.posterior(torch.from_numpy(designs.reshape(len(designs), -1)))
-            mean = posterior.mean.squeeze(-1) * self._spread + self._centre
-            sd = posterior.variance.clamp_min(0).sqrt().squeeze(-1) * self._spread
-        return mean.numpy(), sd.numpy()
+    def __call__(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """`n` designs, (n, B, V)."""
+        space = self.task.design_space
+        designs = np.where(rng.random((n, 1, 1)) < 0.6, space.spread(n, rng), self.task.baseline(n, rng))
+        if self.focus is None:
+            return designs
+        near = self.focus[rng.integers(0, len(self.focus), n)]
+        width = (np.array(space.high) - np.array(space.low)) * np.where(rng.random((n, 1, 1)) < 0.5, 0.0, 0.05)
+        near = np.clip(near + width * rng.standard_normal(near.shape), space.low, space.high)
+        return np.where(rng.random((n, 1, 1)) < 0.5, near, designs)
 
 
-def distinct(designs: Floats, n: int, apart: float = 0.05) -> Floats:
-    """The first `n` designs of which no two are nearer than `apart` in every value."""
-    chosen: list[Floats] = []
-    for design in designs:
-        if all(np.abs(design - other).max() > apart for other in chosen):
-            chosen.append(design)
-        if len(chosen) == n:
-            break
-    return np.array(chosen)
+def _simulate_chunk(goal: Goal, designs: Mixture, seed: tuple[int, ...]) -> tuple[Simulations, Floats]:
+    """A chunk of the budget; a function of its seed alone, wherever it is made."""
+    from ..models.simulation import simulate_models
 
-
-def _nearby(task: Task, designs: Floats, nats: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Candidates: a quarter anywhere, the others around the best designs so far, some values moved to an edge."""
-    space = task.design_space
-    low, high = np.array(space.low), np.array(space.high)
-    best = designs[np.argsort(-nats)[:16]]
-    centre = best[rng.integers(0, len(best), n - n // 4)]
-    width = (high - low) * rng.choice([0.02, 0.07, 0.2], (len(centre), 1, 1))
-    moved = centre + width * rng.standard_normal(centre.shape) * (rng.random(centre.shape) < 0.7)
-    edge = np.where(rng.random(centre.shape) < 0.5, low, high)
-    moved = np.where(rng.random(centre.shape) < 0.1, edge, moved)
-    return space.canonical(np.concatenate([space.spread(n // 4, rng), np.clip(moved, low, high)]))
-
-
-def _mixture(task: Task, focus: Floats | None) -> Callable[[int, np.random.Generator], NDArray[np.float64]]:
-    """Draws the designs of a batch: half over all of the space and half baseline; or half of them near `focus`."""
-
-    def draw(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        space = task.design_space
-        kind = rng.random((n, 1, 1))
-        designs = np.where(kind < 0.6, space.spread(n, rng), task.baseline(n, rng))
-        if focus is not None:
-            near = focus[rng.integers(0, len(focus), n)]
-            width = (np.array(space.high) - np.array(space.low)) * np.where(rng.random((n, 1, 1)) < 0.5, 0.0, 0.05)
-            near = np.clip(near + width * rng.standard_normal(near.shape), space.low, space.high)
-            designs = np.where(rng.random((n, 1, 1)) < 0.5, near, designs)
-        return designs
-
-    return draw
+    rng = np.random.default_rng(seed)
+    drawn = designs(CHUNK, rng)
+    return simulate_models(goal.task, goal.models, drawn, CHUNK, rng), drawn
 
 
 def _as_good(one: InformationEstimate, best: InformationEstimate) -> bool:

@@ -17,7 +17,6 @@ import warnings
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..tasks.base import DesignSpace, Floats
 from ..workers import one_thread
@@ -33,25 +32,46 @@ class InformationProcess:
         space: Where designs live.
         designs: What was evaluated, (n, B, V).
         nats: What came out, (n,).
+        se: The standard errors of that, (n,); if not given, one noise for all is learned.
     """
 
-    def __init__(self, space: DesignSpace, designs: Floats, nats: Sequence[float]) -> None:
+    def __init__(self, space: DesignSpace, designs: Floats, nats: Sequence[float], se: Sequence[float] | None = None) -> None:
         import torch
 
         self.space = space
+        noise = None if se is None else torch.tensor(se, dtype=torch.float64)[:, None].square().clamp_min(1e-10)
         self._x = torch.from_numpy(self._to_unit(space.canonical(designs)))
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._model = _fit(self._x, torch.tensor(nats, dtype=torch.float64)[:, None])
+            self._model = _fit(self._x, torch.tensor(nats, dtype=torch.float64)[:, None], noise)
 
-    def mean(self, designs: Floats | None = None) -> NDArray[np.float64]:
+    def mean(self, designs: Floats | None = None) -> Floats:
         """The posterior mean of the information of designs (n, B, V), by default of those evaluated; (n,)."""
+        return self._posterior(designs)[0]
+
+    def sd(self, designs: Floats | None = None) -> Floats:
+        """The posterior standard deviation of the same, (n,)."""
+        return self._posterior(designs)[1]
+
+    def thompson(self, candidates: Floats, batch: int, rng: np.random.Generator) -> Floats:
+        """`batch` of the candidates (n, B, V), each the best in a draw of its own of what they may be worth; (batch, B, V)."""
+        mean, sd = self._posterior(candidates)
+        chosen: list[int] = []
+        for _ in range(batch):
+            value = mean + sd * rng.standard_normal(len(mean))
+            value[chosen] = -np.inf
+            chosen.append(int(value.argmax()))
+        return candidates[chosen]
+
+    def _posterior(self, designs: Floats | None) -> tuple[Floats, Floats]:
         import torch
 
         x = self._x if designs is None else torch.from_numpy(self._to_unit(self.space.canonical(designs)))
         with one_thread(), torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.array(self._model.posterior(x).mean.squeeze(-1).numpy(), dtype=np.float64)
+            posterior = self._model.posterior(x)
+            mean, variance = (np.array(moment.squeeze(-1).numpy(), np.float64) for moment in (posterior.mean, posterior.variance))
+        return mean, np.sqrt(np.maximum(variance, 0.0))
 
     def propose(self, batch: int, seed: int) -> Floats:
         """`batch` designs, canonical, with the largest expected improvement together; (batch, B, V)."""
@@ -116,7 +136,7 @@ def initial_designs(space: DesignSpace, n: int, seed: int) -> Floats:
     return space.canonical(low + (high - low) * points.reshape(n, blocks, variables))
 
 
-def _fit(x: Tensor, y: Tensor) -> Any:
+def _fit(x: Tensor, y: Tensor, noise: Tensor | None) -> Any:
     """The process with the hyperparameters that explain the evaluations best."""
     import torch
     from botorch.exceptions.errors import ModelFittingError
@@ -131,7 +151,7 @@ def _fit(x: Tensor, y: Tensor) -> Any:
     kernel = ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 0.15))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = SingleTaskGP(x, y, covar_module=kernel, outcome_transform=Standardize(1))
+        model = SingleTaskGP(x, y, noise, covar_module=kernel, outcome_transform=Standardize(1))
         try:
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         except ModelFittingError:  # too few or all equal evaluations: the priors' own hyperparameters will do
