@@ -4,7 +4,7 @@ A block is a list of (choice, reward); a participant is a list of blocks. `theta
 shows the parameters. Every model gives two things:
 
     choose(history, theta, arms, rng, memory)   one choice after at least one trial; `memory` is a dict of the block's own
-    probability(histories…)                      p(choices | rewards, theta) of a block
+    probability(history, theta, arms)           p(choices | rewards, theta) of a block
 
 Only numpy scalars, `random.Random` and, for the probability that a Beta draw is the largest, a grid over scipy's Beta.
 """
@@ -89,7 +89,7 @@ def aeg_distribution(history, theta, arms, convention):
     previous = history[-1][0]
     wins, losses = tally(history, arms)
     least = 2 if convention == "paper" else 1
-    expected = [(1 + w) / (least + w + l) for w, l in zip(wins, losses, strict=True)]
+    expected = [(1 + won) / (least + won + lost) for won, lost in zip(wins, losses, strict=True)]
     best = [k for k in range(arms) if math.isclose(expected[k], max(expected), rel_tol=1e-12)]
     result = []
     for k in range(arms):
@@ -183,10 +183,7 @@ def simulate(model, convention, theta, design, trials, rng):
     for block in design:
         arms, history, memory = len(block), [], {}
         for _ in range(trials):
-            if history:
-                choice = CHOOSE[model](history, theta, arms, rng, memory, convention)
-            else:
-                choice = rng.randrange(arms)
+            choice = CHOOSE[model](history, theta, arms, rng, memory, convention) if history else rng.randrange(arms)
             history.append((choice, int(rng.random() < block[choice])))
         participant.append(history)
     return participant

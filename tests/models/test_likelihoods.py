@@ -65,8 +65,7 @@ def test_log_likelihood_equals_that_of_the_plain_loops(model, convention, arms):
     rewards = np.array([[[rng.randrange(2) for _ in range(trials)] for _ in range(2)] for _ in range(n)])
     mask = np.array([[[rng.random() < 0.85 for _ in range(trials)] for _ in range(2)] for _ in range(n)])
     if convention == "released":  # so that some behavior is possible without execution errors
-        own = build(model, convention)
-        simulated = own.simulate(own.sample_prior(n, np.random.default_rng(1)), [[0.5] * arms] * 2, np.random.default_rng(2), BernoulliBandit(arms, 2, trials))
+        _, _, _, simulated = mixed_behavior(model, convention, arms, 2, trials, n)
         choices, rewards, mask = simulated.fields["choice"], simulated.fields["reward"], np.ones_like(mask)
     draws = [reference.draw(model, rng) for _ in range(n)]
     theta = {name: np.array([draw[i] for draw in draws]) for i, name in enumerate(reference.PARAMETERS[model])}
