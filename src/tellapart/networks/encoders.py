@@ -162,7 +162,9 @@ class PooledEncoder(Encoder):
     def forward(self, inputs: Tensor) -> Tensor:
         mask = inputs[..., -1:]
         first = torch.relu(self.first(self.describe(inputs)))
-        pooled = [(torch.relu(self.second(first)) * mask).sum((1, 2)), mask.sum((1, 2))]
+        hidden = torch.relu(self.second(first)).flatten(1, 2)
+        # the masked sum over trials as a matrix product: one pass over the largest tensor where two would be needed
+        pooled = [torch.bmm(mask.reshape(len(mask), 1, -1), hidden).squeeze(1), mask.sum((1, 2))]
         symbols = self.symbols(first) * mask
         for lag in range(1, self.lags + 1):
             later, earlier = symbols[:, :, lag:].flatten(0, 1), symbols[:, :, :-lag].flatten(0, 1)

@@ -182,7 +182,9 @@ class _Finder:
     """A search being carried out. What it has computed is in the journal; what is not there is computed."""
 
     def __init__(self, settings: Amortized, goal: Goal, seed: int, journal: Journal, progress: Progress, workers: Workers) -> None:
-        self.settings, self.goal, self.seed, self.journal, self.workers = settings, goal, seed, journal, workers
+        self.settings, self.goal, self.seed, self.journal = settings, goal, seed, journal
+        # to send a quick simulator's work to other processes costs more than the work
+        self.workers = workers if settings.simulations else HERE
         self.estimator = settings.build(goal, seed)
         self.steps = settings.total_steps(goal)
         # a survey, and each of the two comparisons at the end, cost about as much as this many steps of training
