@@ -88,6 +88,25 @@ class ParameterPosterior:
 
 
 @dataclass(frozen=True, eq=False)
+class Trust:
+    """Do the data look like anything that the models can produce? See `validation/trust.py`.
+
+    Arguments:
+        p: The share of simulated participants that look as strange as this one or stranger, (N,).
+        flagged: Is that share at most the false-alarm rate? (N,).
+        false_alarm: The share that is flagged among participants whom the models do describe.
+    """
+
+    p: Floats
+    flagged: NDArray[np.bool_]
+    false_alarm: float
+
+    def columns(self) -> dict[str, Any]:
+        """Columns "unlike_models" and its p-value."""
+        return {"unlike_models": self.flagged, "unlike_models.p": self.p}
+
+
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """What is known of N participants after their data.
 
@@ -95,11 +114,13 @@ class Posterior:
         participants: N labels.
         models: Which model, for goals about models.
         parameters: Model name to its parameters, for goals about parameters.
+        trust: Whether the data look like the models', where that was asked.
     """
 
     participants: NDArray[Any]
     models: ModelPosterior | None = None
     parameters: Mapping[str, ParameterPosterior] = field(default_factory=dict)
+    trust: Trust | None = None
 
     def __len__(self) -> int:
         return len(self.participants)
@@ -115,13 +136,14 @@ class Posterior:
         return pd.DataFrame(self.models.probabilities, index, list(self.models.names))
 
     def to_table(self) -> pd.DataFrame:
-        """A row a participant: model probabilities, then mean, sd and quantiles of parameters."""
+        """A row a participant: model probabilities, mean, sd and quantiles of parameters, and whether the data look like the models'."""
         import pandas as pd
 
         columns: dict[str, Any] = {"participant": self.participants}
         columns |= self.models.columns() if self.models else {}
         for part in self.parameters.values():
             columns |= part.columns()
+        columns |= self.trust.columns() if self.trust else {}
         return pd.DataFrame(columns)
 
     def samples_table(self) -> pd.DataFrame:
