@@ -37,7 +37,7 @@ from .compiled import bandit_simulator, below, pick, uniform
 from .replay import Descriptions, bandit_replay
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def candidates(wins: Any, losses: Any, prior_losses: Any, scratch: Any) -> Any:
     """Mark in `scratch` the arms of maximal expected reward (1 + w) / (1 + prior_losses + w + l); return how many."""
     best, count = -1.0, 0
@@ -52,7 +52,7 @@ def candidates(wins: Any, losses: Any, prior_losses: Any, scratch: Any) -> Any:
     return count
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _choose(previous: Any, wins: Any, losses: Any, theta: Any, prior_losses: Any, scratch: Any, stream: Any) -> Any:
     explore = uniform(stream) < theta[0]
     sticky = uniform(stream) < theta[1]
@@ -64,19 +64,19 @@ def _choose(previous: Any, wins: Any, losses: Any, theta: Any, prior_losses: Any
     return pick(scratch, count, 1.0, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def choose_paper(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Explore or exploit; theta = (epsilon, phi)."""
     return _choose(previous, wins, losses, theta, 1.0, scratch, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def choose_released(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """The same by the convention "released"."""
     return _choose(previous, wins, losses, theta, 0.0, scratch, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _describe(previous: Any, wins: Any, losses: Any, choice: Any, prior_losses: Any, scratch: Any, row: Any) -> None:
     count = candidates(wins, losses, prior_losses, scratch)
     if choice == previous:
@@ -88,13 +88,13 @@ def _describe(previous: Any, wins: Any, losses: Any, choice: Any, prior_losses: 
     row[0] = 1 + kind * wins.size + count - 1
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def describe_paper(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
     """One number: 1 + kind * K + m - 1."""
     _describe(previous, wins, losses, choice, 1.0, scratch, row)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def describe_released(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
     """The same by the convention "released"."""
     _describe(previous, wins, losses, choice, 0.0, scratch, row)

@@ -27,7 +27,7 @@ MEMORY = 4
 """Numbers that an agent can carry from trial to trial within a block, beside wins and losses."""
 
 
-@nb.njit(cache=True, inline="always")
+@nb.njit(cache=True, forceinline=True)
 def uniform(stream: Any) -> Any:
     """The next number of the stream, uniform on (0, 1) and never 0 or 1. Steele, Lea & Flood (2014)."""
     stream[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -38,19 +38,19 @@ def uniform(stream: Any) -> Any:
     return (np.float64(z >> np.uint64(12)) + 0.5) * (1.0 / 4503599627370496.0)
 
 
-@nb.njit(cache=True, inline="always")
+@nb.njit(cache=True, forceinline=True)
 def below(n: Any, stream: Any) -> Any:
     """A whole number uniform on 0 … n - 1."""
     return np.int64(uniform(stream) * n)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def standard_normal(stream: Any) -> Any:
     """A standard normal number (Box and Muller's cosine branch)."""
     return np.sqrt(-2.0 * np.log(uniform(stream))) * np.cos(2.0 * np.pi * uniform(stream))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def pick(chosen: Any, count: Any, value: Any, stream: Any) -> Any:
     """One of the `count` arms at which `chosen` equals `value`, uniformly."""
     left = below(count, stream)
@@ -73,6 +73,7 @@ def _loop(theta: Any, designs: Any, seeds: Any, choices: Any, rewards: Any) -> N
     stream = np.zeros(1, np.uint64)
     for i in range(n):
         stream[0] = seeds[i]
+        own = theta[i]
         for b in range(blocks):
             wins[:] = 0.0
             losses[:] = 0.0
@@ -81,7 +82,7 @@ def _loop(theta: Any, designs: Any, seeds: Any, choices: Any, rewards: Any) -> N
             won = False
             for t in range(trials):
                 if t > 0:
-                    arm = choose(t, arm, won, wins, losses, theta[i], memory, scratch, stream)  # type: ignore[name-defined]  # noqa: F821
+                    arm = choose(t, arm, won, wins, losses, own, memory, scratch, stream)  # type: ignore[name-defined]  # noqa: F821
                 won = uniform(stream) < designs[i, b, arm]
                 if won:
                     wins[arm] += 1.0

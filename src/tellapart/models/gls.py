@@ -47,7 +47,7 @@ STAYS = 2
 """In a description, in place of the reward by which the latent state moved: it did not move."""
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def situation(wins: Any, losses: Any) -> Any:
     """Which of the three situations the agent is in."""
     most, fewest = wins[0], losses[0]
@@ -59,7 +59,7 @@ def situation(wins: Any, losses: Any) -> Any:
     return SAME if both >= 2 else BETTER_WORSE if both == 1 else DILEMMA
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def target_set(wins: Any, losses: Any, exploit: Any, scratch: Any) -> Any:
     """Mark the target set in `scratch`, return its size. Outside a dilemma the state `exploit` does not matter."""
     best_first, best_second, count = -1e300, -1e300, 0
@@ -74,7 +74,7 @@ def target_set(wins: Any, losses: Any, exploit: Any, scratch: Any) -> Any:
     return count
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _choose(trial: Any, won: Any, wins: Any, losses: Any, theta: Any, released: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     if trial == 1:
         memory[0] = 1.0 if uniform(stream) < 0.5 else 0.0
@@ -90,19 +90,19 @@ def _choose(trial: Any, won: Any, wins: Any, losses: Any, theta: Any, released: 
     return pick(scratch, count, 1.0, stream) if accurate else pick(scratch, arms - count, 0.0, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def choose_paper(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Follow the latent state; theta = (gamma, pi_00, pi_01, pi_10, pi_11)."""
     return _choose(trial, won, wins, losses, theta, False, memory, scratch, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def choose_released(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """The same by the convention "released"."""
     return _choose(trial, won, wins, losses, theta, True, memory, scratch, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _describe(won: Any, wins: Any, losses: Any, choice: Any, released: Any, scratch: Any, row: Any) -> None:
     arms, case = wins.size, situation(wins, losses)
     for state in range(2):
@@ -115,13 +115,13 @@ def _describe(won: Any, wins: Any, losses: Any, choice: Any, released: Any, scra
     row[2] = int(won) if case == DILEMMA or not released else STAYS
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def describe_paper(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
     """Three numbers: how the choice came about in each state (see `emissions`), and the reward by which the state moved."""
     _describe(won, wins, losses, choice, False, scratch, row)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def describe_released(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
     """The same by the convention "released"."""
     _describe(won, wins, losses, choice, True, scratch, row)

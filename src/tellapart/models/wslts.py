@@ -41,13 +41,13 @@ from .thompson import probability_largest
 _LOGS = np.log1p(np.arange(256.0))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def log_one_plus(count: Any) -> Any:
     """log(1 + count), looked up for the counts that occur."""
     return _LOGS[int(count)] if count < 256.0 else np.log1p(count)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def centred_log_gamma(log_a: Any, x: Any, stream: Any) -> Any:
     """log(Gamma(a) draw) - log a for a >= 1, given log a; Marsaglia and Tsang (2000) on the log scale.
 
@@ -71,16 +71,19 @@ def centred_log_gamma(log_a: Any, x: Any, stream: Any) -> Any:
         x = standard_normal(stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def centred_logit_beta(log_a: Any, log_b: Any, stream: Any) -> Any:
     """logit(Beta(a, b) draw) - log(a / b) for a, b >= 1."""
     radius, angle = 0.0, 0.0
     if log_a > 0.0 or log_b > 0.0:
         radius, angle = np.sqrt(-2.0 * np.log(uniform(stream))), 2.0 * np.pi * uniform(stream)
-    return centred_log_gamma(log_a, radius * np.cos(angle), stream) - centred_log_gamma(log_b, radius * np.sin(angle), stream)
+    # an exponential variable (log a = 0) needs no normal number, and cosines are dear
+    x = radius * np.cos(angle) if log_a > 0.0 else 0.0
+    y = radius * np.sin(angle) if log_b > 0.0 else 0.0
+    return centred_log_gamma(log_a, x, stream) - centred_log_gamma(log_b, y, stream)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def choose(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Stay or shift, and where to; theta = (gamma_w, gamma_l, lambda)."""
     stay = uniform(stream) < (theta[0] if won else 1.0 - theta[1])
@@ -104,7 +107,7 @@ def choose(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: A
 WIN_STAY, WIN_SHIFT, LOSS_STAY, LOSS_SHIFT = 1, 2, 3, 4
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def describe(previous: Any, won: Any, wins: Any, losses: Any, choice: Any, scratch: Any, row: Any) -> None:
     """Stay or shift after win or loss; after a shift also the rank of the choice among the other arms, and their wins and losses.
 
