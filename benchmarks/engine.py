@@ -80,7 +80,8 @@ def run(what: str) -> None:
     print(f"  lowest ratio {min(ratios):.3f} (floor {floor}) over {len(ratios)} designs")
     best = exact_information(study.task, study.models, study.goal, result.design, n=4 * PARTICIPANTS, rng=np.random.default_rng(79))
     text = ta.BernoulliBandit().design_space.format(result.design)
-    print(f"  recommended {text}: reported {result.information}; exact {best.nats:.3f} ± {best.se:.3f}" + (f" (floor {least})" if least else ""))
+    wanted = f" (floor {least})" if least else ""
+    print(f"  recommended {text}: reported {result.information}; exact {best.nats:.3f} ± {best.se:.3f}{wanted}")
     if study.goal == "discriminate":
         for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
             if name == "recommended" or name.startswith("Beta"):

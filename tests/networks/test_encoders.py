@@ -71,4 +71,5 @@ def test_the_papers_encoder_takes_shorter_data_as_missed_trials():
     encoder, data = BlockEncoder(TASK), behavior()
     mask = np.zeros(data.shape, bool)
     mask[:, :1, :5] = True
-    np.testing.assert_allclose(summaries(encoder, Behavior(data.fields, mask)), summaries(encoder, data.first(blocks=1, trials=5)), rtol=1e-5)
+    short = data.first(blocks=1, trials=5)
+    np.testing.assert_allclose(summaries(encoder, Behavior(data.fields, mask)), summaries(encoder, short), rtol=1e-5)
