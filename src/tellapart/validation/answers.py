@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-DRAWS = 199
-"""Draws from each posterior: a rank among them then takes 200 values, which many numbers divide."""
+DRAWS = 119
+"""Draws from each posterior: a rank among them then takes 120 values, which many numbers divide."""
 
 _CHUNK = 512
 """Participants whose posteriors are drawn from at once."""

@@ -26,6 +26,10 @@ Progress = Callable[[int, int, str], None]
 """Called with (done, in all, a few words)."""
 
 
+DRAWS_AT = 40
+"""Draws from each posterior that is averaged with others: few are enough."""
+
+
 @dataclass(frozen=True)
 class DesignValidation:
     """The checks at one design, or over baseline designs.
@@ -95,7 +99,7 @@ def validate(
     information: InformationEstimate | None = None,
     baseline: Sequence[InformationEstimate] = (),
     parameters: Mapping[str, Mapping[str, float]] | None = None,
-    n: int = 2000,
+    n: int = 1500,
     n_at: int = 1000,
     n_exact: int = 1000,
     seed: int = 0,
@@ -143,7 +147,7 @@ class _Checker:
         self._tell(place, 0, f"participants at the {label} design")
         answers = ask(self.estimator, designs, self.n, rng)
         self._tell(place, 1, f"given parameters at the {label} design")
-        at = ask(self.estimator, designs, self.n_at * len(goal.models), rng, parameters=self.parameters)
+        at = ask(self.estimator, designs, self.n_at * len(goal.models), rng, DRAWS_AT, self.parameters)
         self._tell(place, 2, f"exact answers at the {label} design")
         exact = self._exact(answers)
         averaged = averaged_posteriors(at, exact=self.n_exact > 0) if goal.about_parameters else ()

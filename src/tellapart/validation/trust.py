@@ -59,10 +59,10 @@ class View:
 
     @classmethod
     def of(cls, described: Floats) -> View:
-        """The view of a cloud that is described by (R, F) numbers; directions in which it does not extend are left out."""
+        """The view of a cloud that is described by (R, F) numbers; directions that hold the last 0.1 % of its extent are left out."""
         centre = described.mean(0)
         values, vectors = np.linalg.eigh(np.cov(described - centre, rowvar=False))
-        wide = values > max(1e-6 * values[-1], 1e-12)
+        wide = np.cumsum(values) > 1e-3 * values.sum()
         whitening = vectors[:, wide] / np.sqrt(values[wide])
         cloud = (described - centre) @ whitening
         among = _nearest(cloud, cloud, NEIGHBOURS + 1)  # the nearest is the participant itself

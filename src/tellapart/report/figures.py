@@ -1,0 +1,248 @@
+"""Figures: each a function from results to a figure. Nothing is computed here that a reader of the results would not find in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, WIDE, canvas, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..validation.calibration import ModelCalibration, ParameterCalibration
+    from ..validation.comparison import BaselineComparison
+    from ..validation.confusion import Confusion
+    from ..validation.recovery import AveragedPosterior, Recovery
+
+
+def design_figure(design: ArrayLike, variables: Sequence[str], low: Sequence[float], high: Sequence[float], label: str) -> Figure:
+    """A design as bars, a group a block.
+
+    Arguments:
+        design: (B, V).
+        variables: V names.
+        low: The least value of each.
+        high: The greatest value of each.
+        label: What the values are.
+    """
+    values = np.asarray(design, dtype=np.float64)
+    blocks, count = values.shape
+    one_scale = len(set(low)) == 1 and len(set(high)) == 1
+    with styled():
+        figure, axes = canvas(WIDE, 2.5)
+        heights = values - np.array(low) if one_scale else (values - np.array(low)) / (np.array(high) - np.array(low))
+        base, top = (low[0], high[0]) if one_scale else (0.0, 1.0)
+        for b in range(blocks):
+            places = b * (count + 1.0) + np.arange(count)
+            axes.bar(places, heights[b], 0.8, bottom=base, color=OURS, edgecolor=INK, linewidth=0.8)
+            for x, height, value in zip(places, heights[b], values[b], strict=True):
+                axes.annotate(f"{round(value, 3):g}", (x, base + height), (0, 3), textcoords="offset points", ha="center", fontsize=9)
+        places = np.concatenate([b * (count + 1.0) + np.arange(count) for b in range(blocks)])
+        axes.set_xticks(places, list(variables) * blocks, fontsize=9 if len(places) < 10 else 7)
+        for b in range(blocks):
+            middle = b * (count + 1.0) + (count - 1) / 2
+            place = ("data", "axes fraction")
+            axes.annotate(f"block {b + 1}", (middle, 0), (0, -32), xycoords=place, textcoords="offset points", ha="center")
+        axes.set_ylim(base, top + 0.12 * (top - base))
+        axes.set_ylabel(label if one_scale else f"{label}, as a share of its range")
+        return figure
+
+
+def information_figure(comparison: BaselineComparison, most: float | None = None, exact: Mapping[str, float] | None = None) -> Figure:
+    """The information of the recommended design against that of baseline designs.
+
+    Arguments:
+        most: The most that can be learned, in nats, where there is a most.
+        exact: Exact information of the "recommended" design and, on average, of "baseline" designs.
+    """
+    values = [estimate.nats for estimate in comparison.baseline]
+    ours, exact = comparison.recommended, exact or {}
+    with styled():
+        figure, axes = canvas(WIDE, 2.3)
+        offsets = 0.16 * np.resize([0.0, 1.0, -1.0, 0.5, -0.5], len(values))
+        axes.plot(values, offsets, "o", color=HABIT, mfc="white", ms=6, label="baseline designs")
+        axes.plot([np.mean(values)] * 2, [-0.3, 0.3], "--", color=HABIT, lw=1.5, label="their average")
+        axes.errorbar([ours.nats], [1.0], xerr=[2 * ours.se], fmt="D", color=OURS, ms=8, capsize=4, label="recommended design (± 2 s.e.)")
+        shown = [(exact[name], height) for name, height in (("recommended", 1.0), ("baseline", 0.0)) if name in exact]
+        if shown:
+            axes.plot(*zip(*shown, strict=True), "x", color=EXACT, ms=9, mew=2, label="exact")
+        if most is not None and most < 2.5 * max(ours.nats, *values):
+            axes.axvline(most, color=GREY, ls=":", label="the most possible")
+        axes.set_yticks([0, 1], ["baseline", "recommended"])
+        axes.set_ylim(-0.5, 1.5)
+        axes.set_xlabel("information (nats)")
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure
+
+
+def curve_figure(points: Sequence[Mapping[str, Any]], target: float | None = None) -> Figure:
+    """Information against the number of trials, a line for each number of blocks.
+
+    Arguments:
+        points: Each with "blocks", "trials" (of a block), "nats" and "se".
+        target: What baseline designs tell with all trials.
+    """
+    with styled():
+        figure, axes = canvas(WIDE, 3.0)
+        numbers = sorted({point["blocks"] for point in points})
+        lines, markers = _cycled(["-", "--", "-.", ":"], len(numbers)), _cycled("osD^v", len(numbers))
+        for number, line, marker in zip(numbers, lines, markers, strict=True):
+            own = sorted((p for p in points if p["blocks"] == number), key=lambda p: p["trials"])
+            label = f"{number} block{'s' if number > 1 else ''}"
+            x, y, errors = ([p[key] for p in own] for key in ("trials", "nats", "se"))
+            axes.errorbar(x, y, yerr=2 * np.array(errors), fmt=marker + line, color=OURS, ms=5, mfc="white", capsize=2, label=label)
+        if target is not None:
+            axes.axhline(target, color=HABIT, lw=1.5, label="baseline designs, all trials")
+        axes.set_xlabel("trials in each block")
+        axes.set_ylabel("information (nats)")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+        return figure
+
+
+def confusion_figure(confusion: Confusion, title: str) -> Figure:
+    """Which model is taken for which, in percent."""
+    shares, names = confusion.shares, confusion.models
+    with styled():
+        figure, axes = canvas(NARROW, 0.9 + 0.62 * len(names))
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.1, aspect="auto")
+        for i in range(len(names)):
+            for j in range(len(names)):
+                color, weight = "white" if shares[i, j] > 0.6 else INK, "bold" if i == j else "normal"
+                axes.text(j, i, f"{100 * shares[i, j]:.0f} %", ha="center", va="center", color=color, weight=weight)
+        axes.set_xticks(range(len(names)), names)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_xlabel("most probable model")
+        axes.set_ylabel("true model")
+        axes.set_title(title)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        return figure
+
+
+def reliability_figure(calibration: ModelCalibration, title: str) -> Figure:
+    """What was predicted against what happened; the bars are two standard errors, if the predictions are right."""
+    bins = [b for b in calibration.bins if b.n >= 5]
+    with styled():
+        figure, axes = canvas(NARROW, 3.0)
+        axes.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, label="as predicted")
+        x, y = [b.predicted for b in bins], [b.observed for b in bins]
+        axes.errorbar(x, y, yerr=[2 * b.se for b in bins], fmt="o-", color=OURS, ms=5, capsize=3, label="simulated participants")
+        axes.set(xlim=(0, 1), ylim=(-0.02, 1.02), title=title)
+        axes.set(xlabel="probability given to a model", ylabel="how often it was the true one")
+        axes.legend(loc="upper left")
+        return figure
+
+
+def recovery_figure(recovery: Recovery, title: str) -> Figure:
+    """True values against posterior means with their 90 % intervals."""
+    truth, mean, low, high = (np.asarray(values) for values in (recovery.truth, recovery.mean, recovery.low, recovery.high))
+    ends = _ends(truth, mean)
+    with styled():
+        figure, axes = canvas(NARROW, 3.0)
+        shown = slice(None, 100)
+        axes.vlines(truth[shown], low[shown], high[shown], color=PALE, lw=1, label="90 % interval")
+        axes.plot(truth, mean, "o", color=OURS, ms=3, alpha=0.7, label="posterior mean")
+        axes.plot(ends, ends, color=INK, ls="--", lw=1, label="perfect")
+        axes.set(xlim=ends, ylim=ends, xlabel="true value", ylabel="recovered value", title=title)
+        figure.legend(loc="outside lower center", ncols=3, columnspacing=0.8, handlelength=1.2)
+        return figure
+
+
+def averaged_posterior_figure(ours: AveragedPosterior, baseline: AveragedPosterior | None, title: str) -> Figure:
+    """Posteriors at one true value, averaged over participants, at the recommended design and at baseline designs."""
+    with styled():
+        figure, axes = canvas(NARROW, 2.9)
+        axes.stairs(ours.prior, ours.edges, color=GREY, ls=":", label="prior")
+        if baseline is not None:
+            axes.stairs(baseline.density, baseline.edges, color=HABIT, ls="--", lw=1.8, label="baseline")
+        axes.stairs(ours.density, ours.edges, color=OURS, lw=1.8, label="recommended")
+        if ours.exact is not None:
+            middle = (np.array(ours.edges[1:]) + np.array(ours.edges[:-1])) / 2
+            axes.plot(middle[::3], ours.exact[::3], "x", color=EXACT, ms=5, label="exact")
+        axes.axvline(ours.truth, color=INK, lw=1, ls="-.", label="true value")
+        axes.set(xlim=(ours.edges[0], ours.edges[-1]), xlabel="value", ylabel="average density", title=title)
+        axes.set_ylim(bottom=0)
+        figure.legend(loc="outside lower center", ncols=3, columnspacing=0.8, handlelength=1.6)
+        return figure
+
+
+def ranks_figure(calibration: ParameterCalibration, title: str) -> Figure:
+    """The distribution of ranks less the uniform one, with the band that it should stay in."""
+    x = [0.0, *calibration.points, 1.0]
+    low, high, line = ([0.0, *values, 0.0] for values in (calibration.low, calibration.high, calibration.difference))
+    with styled():
+        figure, axes = canvas(NARROW, 2.7)
+        axes.fill_between(x, low, high, color=PALE, label="well calibrated")
+        axes.axhline(0, color=GREY, lw=0.8)
+        axes.plot(x, line, color=OURS, lw=1.8, label="ranks of true values")
+        axes.set(xlim=(0, 1), xlabel="rank of the true value (share)", ylabel="more ranks below\nthan expected", title=title)
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure
+
+
+def coverage_figure(calibrations: Sequence[ParameterCalibration], title: str) -> Figure:
+    """How often credible intervals hold the true value, against how often they should."""
+    with styled():
+        figure, axes = canvas(NARROW, 3.0)
+        axes.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, label="as promised")
+        for part, marker in zip(calibrations, _cycled("osD^vP", len(calibrations)), strict=True):
+            label = f"{part.model}: {part.parameter}"
+            axes.plot(part.levels, part.coverage, marker + "-", color=OURS, mfc="white", ms=5, lw=0.8, label=label)
+        axes.set(xlim=(0.4, 1), ylim=(0.3, 1.02), xlabel="credible level", ylabel="holds the true value", title=title)
+        axes.legend(loc="lower right", fontsize=8)
+        return figure
+
+
+def search_figure(trace: Sequence[Mapping[str, Any]]) -> Figure | None:
+    """The history of a search: the bound as training went on, or the estimates as designs were tried; None if there is neither."""
+    training = [(step["step"], step["training"]) for step in trace if "training" in step]
+    tried = [_nats_of(step) for step in trace if _nats_of(step) is not None]
+    if not training and not tried:
+        return None
+    with styled():
+        figure, axes = canvas(WIDE, 2.6)
+        if training:
+            _draw_training(axes, training)
+        else:
+            _draw_tried(axes, [value for value in tried if value is not None])
+        axes.set_ylabel("information (nats)")
+        axes.legend(loc="lower right")
+        return figure
+
+
+def _draw_training(axes: Axes, training: Sequence[tuple[int, float]]) -> None:
+    axes.plot(*zip(*training, strict=True), color=OURS, lw=1.5, label="on new simulations, over all designs trained on")
+    axes.set_xlabel("steps of training")
+
+
+def _draw_tried(axes: Axes, tried: Sequence[float]) -> None:
+    numbers = np.arange(1, len(tried) + 1)
+    axes.plot(numbers, tried, "o", color=HABIT, mfc="white", ms=5, label="estimate of a design")
+    axes.step(numbers, np.maximum.accumulate(tried), where="post", color=OURS, label="best so far")
+    axes.set_xlabel("designs tried")
+
+
+def _nats_of(step: Mapping[str, Any]) -> float | None:
+    """The estimate that a step of a search reports, if it does."""
+    if "survey" in step:
+        return None
+    information = step.get("information")
+    value = information.get("nats") if isinstance(information, Mapping) else step.get("nats", information)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _ends(*values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float]:
+    """Limits that hold nearly all values; a long tail is cut."""
+    together = np.concatenate(values)
+    low, high = float(together.min()), float(np.quantile(together, 0.99))
+    margin = 0.04 * (high - low or 1.0)
+    return low - margin, high + margin
+
+
+def _cycled(items: Sequence[str], n: int) -> list[str]:
+    return [items[i % len(items)] for i in range(n)]
