@@ -1,0 +1,181 @@
+"""Run folders: what they hold, whom they refuse, and the commands that use them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tellapart import AEG, GLS, WSLTS, BernoulliBandit, DataError, RunError, Study, find_design, simulate_models
+from tellapart.cli import app
+from tellapart.run import Run
+from tellapart.workers import Workers
+
+SEARCH = """[search]
+method = "bayesopt"
+evaluations = 4
+initial = 2
+finalists = 1
+baselines = 1
+draws = 900
+held_out = 300
+epochs = 1
+"""
+TEXT = """[study]
+name = "small"
+goal = "discriminate"
+[task]
+use = "bernoulli-bandit"
+trials = 6
+[[models]]
+use = "wslts"
+[[models]]
+use = "aeg"
+[[models]]
+use = "gls"
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A study folder with a finished run."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "study.toml").write_text(TEXT + SEARCH)
+    outcome = command("design", folder, "--workers", "1", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    return folder, json.loads(outcome.stdout)
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def data(folder, name, arms=3, blocks=2, trials=6, n=9):
+    task, rng = BernoulliBandit(arms, blocks, trials), np.random.default_rng(0)
+    simulated = simulate_models(task, [WSLTS(), AEG(), GLS()], task.baseline(1, rng)[0], n, rng)
+    simulated.behavior.to_table().to_csv(folder / name, index=False)
+    return folder / name
+
+
+def test_design_prints_what_was_promised(finished):
+    folder, result = finished
+    assert np.shape(result["design"]) == (2, 3)
+    assert set(result["information"]) >= {"nats", "se", "kind", "n", "accuracy"}
+    assert result["information"]["kind"] == "lower bound"
+    assert result["baseline"]["designs"][0]["nats"] == result["baseline"]["nats"]
+    assert result["seconds"] > 0
+    words = command("design", folder).stdout
+    assert "information" in words
+    assert "lower bound" in words
+
+
+def test_the_folder_tells_what_was_done_with_what(finished):
+    folder, result = finished
+    provenance = json.loads((folder / "run" / "provenance.json").read_text())
+    assert provenance["packages"]["torch"]
+    assert provenance["study"]["seed"] == 1
+    assert provenance["settings"]["evaluations"] == 4
+    kept = json.loads((folder / "run" / "result.json").read_text())
+    assert kept["design"] == result["design"]
+    assert "seconds" not in json.dumps(kept)
+
+
+def test_evaluate_and_posterior(finished, tmp_path):
+    folder, _ = finished
+    estimated = json.loads(command("evaluate", folder, "--design", "0,0,1; 1,1,0", "--workers", "1", "--json").stdout)["designs"]
+    assert set(estimated[0]) >= {"design", "nats", "se", "kind", "accuracy"}
+    outcome = command("posterior", folder, data(tmp_path, "data.csv"), "--out", tmp_path / "out.csv", "--json")
+    assert json.loads(outcome.stdout)["participants"] == 9
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert table.filter(like="probability.").sum(axis=1).to_numpy() == pytest.approx(np.ones(9))
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"arms": 4, "n": 60}, ["'choice'", "from 0 to 2"]),
+        ({"trials": 7}, ["'trial'", "from 0 to 5"]),
+        ({"blocks": 3}, ["'block'", "from 0 to 1"]),
+        ({"trials": 5}, ["another task", "2 block(s) of 6 trials", "5 trial(s)"]),
+        ({"blocks": 1}, ["another task", "block 1", "0 trial(s)"]),
+    ],
+)
+def test_data_of_another_task_are_refused_by_name(finished, tmp_path, other, words):
+    outcome = command("posterior", finished[0], data(tmp_path, "other.csv", **other), "--out", tmp_path / "out.csv")
+    assert outcome.exit_code == 2
+    assert all(word in outcome.stderr for word in words), outcome.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_there_are_no_draws_where_no_parameters_are_asked_for(finished, tmp_path):
+    outcome = command("posterior", finished[0], data(tmp_path, "d.csv"), "--out", tmp_path / "o.csv", "--samples", tmp_path / "s.csv")
+    assert outcome.exit_code == 2
+    assert "not about parameters" in outcome.stderr
+
+
+def test_a_posterior_needs_a_finished_run(tmp_path):
+    (tmp_path / "study.toml").write_text(TEXT + SEARCH)
+    outcome = command("posterior", tmp_path, data(tmp_path, "data.csv"), "--out", tmp_path / "out.csv")
+    assert outcome.exit_code == 2
+    assert "tellapart design" in outcome.stderr
+
+
+def test_the_folder_of_a_different_study_is_refused_until_fresh(tmp_path):
+    (tmp_path / "study.toml").write_text(TEXT + SEARCH)
+    assert command("design", tmp_path, "--workers", "1").exit_code == 0
+    before = (tmp_path / "run" / "result.json").read_bytes()
+    (tmp_path / "study.toml").write_text((TEXT + SEARCH).replace("trials = 6", "trials = 5"))
+    for name in ("design", "evaluate", "posterior"):
+        more = {"design": [], "evaluate": ["--design", "0,0,1;0,0,1"], "posterior": ["d.csv", "--out", tmp_path / "o"]}[name]
+        outcome = command(name, tmp_path, *more)
+        assert outcome.exit_code == 2
+        assert all(words in outcome.stderr for words in ("different study", "task.trials = 6", "task.trials = 5", "--fresh")), (
+            outcome.stderr
+        )
+    assert (tmp_path / "run" / "result.json").read_bytes() == before
+    assert command("design", tmp_path, "--workers", "1", "--fresh").exit_code == 0
+    assert (tmp_path / "run" / "result.json").read_bytes() != before
+
+
+def test_renaming_a_study_does_not_make_it_a_different_one(tmp_path):
+    study = Study(BernoulliBandit(), [WSLTS(), AEG()])
+    Run.open(study, tmp_path)
+    Run.open(Study(BernoulliBandit(), [WSLTS(), AEG()], name="other"), tmp_path)
+    with pytest.raises(RunError, match=r"model 1\.convention = paper"):
+        Run.open(Study(BernoulliBandit(), [WSLTS(), AEG(convention="released")]), tmp_path)
+
+
+def test_fresh_never_empties_a_folder_that_is_no_run(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match="no run folder"):
+        Run.open(Study(BernoulliBandit(), [WSLTS(), AEG()]), tmp_path, fresh=True)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_result_in_python_takes_behavior_and_tables():
+    settings = {
+        "method": "bayesopt",
+        "evaluations": 2,
+        "initial": 2,
+        "finalists": 1,
+        "baselines": 0,
+        "draws": 600,
+        "held_out": 200,
+        "epochs": 1,
+    }
+    task = BernoulliBandit(trials=4)
+    result = find_design(Study(task, [AEG()], "estimate", search=settings))
+    behavior = simulate_models(task, [AEG()], result.design, 5, np.random.default_rng(0)).behavior
+    known, read = result.posterior(behavior, draws=20), result.posterior(behavior.to_table(), draws=20)
+    assert known.parameters["aeg"].draws["phi"].shape == (5, 20)
+    assert known.to_table().equals(read.to_table())
+    assert result.summaries(behavior).shape == (5, 12)
+    with pytest.raises(DataError, match="larger task"):
+        result.posterior(simulate_models(BernoulliBandit(trials=5), [AEG()], result.design, 5, np.random.default_rng(0)).behavior)
+
+
+def test_workers_must_be_a_number_of_them():
+    with pytest.raises(Exception, match="whole number"):
+        Workers(0)
+    assert list(Workers(1).map(max, [(1, 2), (4, 3)])) == [2, 4]
