@@ -93,7 +93,7 @@ def build(goal: Goal, settings: EvaluationSettings, seed: int = 0) -> CriticEsti
     kind = {"nwj": NWJEstimator, "infonce": InfoNCEEstimator}[settings.bound]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        encoder = BlockEncoder(goal.task, settings.summaries, settings.block_hidden, one_hot=settings.data_as == "one-hot")
+        encoder = BlockEncoder(goal.task, settings.summaries, settings.block_hidden, one_hot=settings.data_as == "one-hot", masked=False)
         estimator = kind(goal, encoder, settings.hidden, settings.model_as, settings.scale)
     estimator.complete_only = True
     return estimator

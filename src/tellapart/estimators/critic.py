@@ -75,8 +75,12 @@ class CriticEstimator(Estimator):
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         """The pointwise bound; `batch.theta` holds v as `prepare` made it."""
-        order = contrast_order(len(batch), self.contrasts, generator)
-        scores = self.critic(batch.theta[order], self.encoder(batch.inputs))
+        v = batch.theta
+        if self.contrasts == 1:  # a plain permutation, as published: quicker, and no worse in training
+            paired = torch.stack([v, v.index_select(0, torch.randperm(len(v), generator=generator))])
+        else:
+            paired = v[contrast_order(len(v), self.contrasts, generator)]
+        scores = self.critic(paired, self.encoder(batch.inputs))
         return self.pointwise(scores[0], scores[1:])
 
     @torch.no_grad()

@@ -89,12 +89,15 @@ class BlockEncoder(Encoder):
         summaries: Summary statistics *a block*.
         hidden: Units of the hidden layers.
         one_hot: Categories as one-hot vectors; the paper feeds the numbers themselves.
+        masked: Show which trials were recorded; the paper's data are complete, so that it has no need to.
     """
 
-    def __init__(self, task: Task, summaries: int = 6, hidden: tuple[int, ...] = (64, 32), one_hot: bool = False) -> None:
+    def __init__(
+        self, task: Task, summaries: int = 6, hidden: tuple[int, ...] = (64, 32), one_hot: bool = False, masked: bool = True
+    ) -> None:
         super().__init__(task, summaries * task.blocks)
-        self.one_hot = one_hot
-        widths = [sum(f.levels or 1 if one_hot and f.kind == "categorical" else 1 for f in task.fields) + self.extra]
+        self.one_hot, self.masked = one_hot, masked
+        widths = [sum(f.levels or 1 if one_hot and f.kind == "categorical" else 1 for f in task.fields) + self.extra - (not masked)]
         widths = [widths[0] * task.trials, *hidden, summaries]
         self.layers = nn.ModuleList(BlockLinear(task.blocks, a, b) for a, b in pairwise(widths))
 
@@ -102,7 +105,8 @@ class BlockEncoder(Encoder):
         features = [field_features(behavior.fields[f.name], f, one_hot=self.one_hot) for f in self.task.fields]
         inputs = self.with_design(np.concatenate(features, axis=-1), behavior.mask, designs)
         _, blocks, trials, _ = inputs.shape
-        return F.pad(inputs, (0, 0, 0, self.task.trials - trials, 0, self.task.blocks - blocks))
+        inputs = F.pad(inputs, (0, 0, 0, self.task.trials - trials, 0, self.task.blocks - blocks))
+        return inputs if self.masked else inputs[..., :-1].contiguous()
 
     def forward(self, inputs: Tensor) -> Tensor:
         hidden = inputs.flatten(2).transpose(0, 1)
