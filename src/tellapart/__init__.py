@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .models.simulation import Simulations, simulate_models
     from .models.wslts import WSLTS
     from .posterior import Posterior
-    from .priors import LogNormal, Normal, Prior, Uniform
+    from .priors import Beta, Categorical, Gamma, HalfNormal, Integers, LogNormal, Normal, Prior, Uniform
     from .run import DesignResult, Run, find_design
     from .study import Study
     from .tasks.bandit import BernoulliBandit
@@ -53,6 +53,11 @@ __all__ = [
     "Uniform",
     "Normal",
     "LogNormal",
+    "Beta",
+    "Gamma",
+    "HalfNormal",
+    "Categorical",
+    "Integers",
     "TellapartError",
     "DesignError",
     "StudyError",
@@ -71,7 +76,7 @@ _HOMES = {
     "models.gls": ("GLS",),
     "models.simulation": ("Simulations", "simulate_models"),
     "models.wslts": ("WSLTS",),
-    "priors": ("LogNormal", "Normal", "Prior", "Uniform"),
+    "priors": ("Beta", "Categorical", "Gamma", "HalfNormal", "Integers", "LogNormal", "Normal", "Prior", "Uniform"),
     "posterior": ("Posterior",),
     "run": ("DesignResult", "Run", "find_design"),
     "study": ("Study",),

@@ -3,13 +3,17 @@
 A prior is a one-dimensional distribution with a quantile function. Sampling, quadrature and quasi-random points all go
 through it: u uniform on (0, 1) gives theta = quantile(u). Networks see parameters on one unbounded scale, the *normal
 scale* z = Phi^{-1}(cdf(theta)), on which every prior is a standard normal.
+
+A prior over levels (a category, a whole number) has steps in its cdf. Its normal scale is *dequantised*: u is uniform within
+the step of theta, z = Phi^{-1}(u). As u tells nothing about behavior beyond theta, I(z; y) = I(theta; y), and a bound for z
+is a bound for theta. Every z within a step goes back to the same level.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +28,9 @@ _TINY = float(np.finfo(np.float64).eps)
 
 class Prior(ABC):
     """A one-dimensional prior distribution."""
+
+    discrete: ClassVar[bool] = False
+    """Does it put its mass on levels?"""
 
     @abstractmethod
     def _distribution(self) -> Any:
@@ -45,8 +52,12 @@ class Prior(ABC):
         """Log density at `theta`."""
         return np.asarray(self._distribution().logpdf(theta), dtype=np.float64)
 
-    def to_normal(self, theta: ArrayLike) -> Floats:
-        """`theta` on the normal scale, on which this prior is a standard normal."""
+    def to_normal(self, theta: ArrayLike, rng: np.random.Generator | None = None) -> Floats:
+        """`theta` on the normal scale, on which this prior is a standard normal.
+
+        Arguments:
+            rng: Where in its step a level goes, for a prior over levels; to the middle if not given.
+        """
         from scipy.special import ndtri
 
         return np.asarray(ndtri(np.clip(self.cdf(theta), _TINY, 1 - _TINY)), dtype=np.float64)
@@ -124,3 +135,149 @@ class LogNormal(Prior):
         from scipy.special import ndtri
 
         return np.exp(self.mu + self.sigma * np.asarray(ndtri(u), dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Beta(Prior):
+    """Beta on (0, 1), with mean a / (a + b)."""
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(0 < self.a < np.inf and 0 < self.b < np.inf, "beta", "a > 0 and b > 0, both finite", (self.a, self.b))
+
+    def _distribution(self) -> Any:
+        from scipy.stats import beta
+
+        return beta(self.a, self.b)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
+        return rng.beta(self.a, self.b, n)
+
+
+@dataclass(frozen=True)
+class Gamma(Prior):
+    """Gamma on (0, inf), with mean shape · scale."""
+
+    shape: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        possible = 0 < self.shape < np.inf and 0 < self.scale < np.inf
+        _require(possible, "gamma", "shape > 0 and scale > 0, both finite", (self.shape, self.scale))
+
+    def _distribution(self) -> Any:
+        from scipy.stats import gamma
+
+        return gamma(self.shape, scale=self.scale)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
+        return rng.gamma(self.shape, self.scale, n)
+
+
+@dataclass(frozen=True)
+class HalfNormal(Prior):
+    """The size of a normal number with mean 0 and standard deviation `sigma`."""
+
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(_is_scale(0.0, self.sigma), "half-normal", "a finite sigma > 0", self.sigma)
+
+    def _distribution(self) -> Any:
+        from scipy.stats import halfnorm
+
+        return halfnorm(scale=self.sigma)
+
+
+class _Levels(Prior):
+    """A prior over the whole numbers lowest, lowest + 1, …"""
+
+    discrete: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def levels(self) -> Floats:
+        """The values it can take, ascending, (L,)."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Floats:
+        """Their probabilities, (L,)."""
+
+    def _distribution(self) -> Any:
+        from scipy.stats import rv_discrete
+
+        return rv_discrete(values=(self.levels, self.weights))
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        place = np.searchsorted(self._edges[1:-1], np.asarray(u, dtype=np.float64), side="left")
+        return self.levels[place]
+
+    def cdf(self, theta: ArrayLike) -> Floats:
+        """The share of the prior at or below `theta`."""
+        return self._edges[np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64), side="right")]
+
+    def log_density(self, theta: ArrayLike) -> Floats:
+        """Log probability of the level `theta`; -inf for what is no level."""
+        return np.asarray(self._distribution().logpmf(theta), dtype=np.float64)
+
+    def to_normal(self, theta: ArrayLike, rng: np.random.Generator | None = None) -> Floats:
+        from scipy.special import ndtri
+
+        place = np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64))
+        within = 0.5 if rng is None else rng.random(place.shape)
+        u = self._edges[place] + self.weights[place] * within
+        return np.asarray(ndtri(np.clip(u, _TINY, 1 - _TINY)), dtype=np.float64)
+
+    @property
+    def _edges(self) -> Floats:
+        """Where the steps of the cdf begin and end, (L + 1,)."""
+        edges = np.concatenate([[0.0], np.cumsum(self.weights)])
+        edges[-1] = 1.0
+        return edges
+
+
+@dataclass(frozen=True)
+class Categorical(_Levels):
+    """One of the levels 0 … L - 1, with the given probabilities."""
+
+    probabilities: tuple[float, ...] = (0.5, 0.5)
+
+    def __post_init__(self) -> None:
+        shares = np.asarray(self.probabilities, dtype=np.float64)
+        possible = shares.ndim == 1 and len(shares) > 1 and bool((shares > 0).all()) and abs(shares.sum() - 1.0) < 1e-6
+        _require(possible, "categorical", "two or more probabilities above 0 that sum to 1", self.probabilities)
+        object.__setattr__(self, "probabilities", tuple(float(share) for share in shares))
+
+    @property
+    def levels(self) -> Floats:
+        return np.arange(len(self.probabilities), dtype=np.float64)
+
+    @property
+    def weights(self) -> Floats:
+        shares = np.array(self.probabilities)
+        return np.asarray(shares / shares.sum())
+
+
+@dataclass(frozen=True)
+class Integers(_Levels):
+    """The whole numbers from `low` to `high`, both included, equally probable."""
+
+    low: int = 0
+    high: int = 1
+
+    def __post_init__(self) -> None:
+        whole = all(float(value).is_integer() for value in (self.low, self.high) if np.isfinite(value))
+        possible = whole and bool(-np.inf < self.low < self.high < np.inf)
+        _require(possible, "integers", "whole numbers, low < high", (self.low, self.high))
+
+    @property
+    def levels(self) -> Floats:
+        return np.arange(self.low, self.high + 1, dtype=np.float64)
+
+    @property
+    def weights(self) -> Floats:
+        count = int(self.high) - int(self.low) + 1
+        return np.full(count, 1.0 / count)

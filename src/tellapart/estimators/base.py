@@ -64,10 +64,11 @@ class Goal:
     def theta(self, simulations: Simulations) -> NDArray[np.float32]:
         """Each participant's parameters on the normal scale, (N, widest), zero where its model has fewer."""
         z = np.zeros((len(simulations), self.widest), np.float32)
+        rng = simulations.own_rng() if any(p.discrete for m in self.models for p in m.parameters.values()) else None
         for m, model in enumerate(self.models):
             mine = simulations.model == m
             for p, (name, prior) in enumerate(model.parameters.items()):
-                z[mine, p] = prior.to_normal(simulations.parameters[f"{model.name}.{name}"][mine])
+                z[mine, p] = prior.to_normal(simulations.parameters[f"{model.name}.{name}"][mine], rng)
         return z
 
 

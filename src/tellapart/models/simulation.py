@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
@@ -33,6 +34,13 @@ class Simulations:
 
     def __len__(self) -> int:
         return len(self.model)
+
+    def own_rng(self) -> np.random.Generator:
+        """Random numbers that are a function of the simulations alone, and as good as independent of them."""
+        digest = hashlib.blake2b(digest_size=16)
+        for values in (self.model, *self.parameters.values(), *self.behavior.fields.values()):
+            digest.update(np.ascontiguousarray(values).tobytes())
+        return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
 
     def save(self, path: Path, designs: ArrayLike) -> None:
         """Keep the simulations and the designs (N, B, V) that they were made at in a file, whole or not at all."""
