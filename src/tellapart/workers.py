@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence, TypeVar
 
-from .errors import StudyError
-from .plugins import load_again, loaded_files
+from .errors import ModelError, StudyError, TellapartError
+from .plugins import failed_in_user_code, load_again, loaded_files
 from .threads import available_cores
 
 R = TypeVar("R")
@@ -73,8 +73,17 @@ def _work(files: Sequence[tuple[Path, str]], work: bytes) -> Any:
     for file, module in files:
         load_again(file, module)
     function, piece = pickle.loads(work)
-    with one_thread():
-        return function(*piece)
+    try:
+        with one_thread():
+            return function(*piece)
+    except TellapartError:
+        raise
+    except Exception as error:  # the line of the user's code that failed is only known here
+        place = failed_in_user_code(error)
+        if place is None:
+            raise
+        got = f"{type(error).__name__}: {error}"
+        raise ModelError("The study's own code failed.", where=place, got=got, fix="mend that line") from None
 
 
 @contextmanager

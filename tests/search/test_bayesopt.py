@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, StudyError, find_design
+from tellapart import AEG, GLS, WSLTS, BernoulliBandit, ModelError, Study, StudyError, find_design
 from tellapart.estimators.base import Goal
 from tellapart.journal import Journal
 from tellapart.models.gaussian import HiddenNumber
@@ -66,6 +66,15 @@ def test_two_workers_give_the_bytes_of_one_with_a_model_of_the_users_own(tmp_pat
     find_design(study, tmp_path / "one", workers=1)
     find_design(study, tmp_path / "two", workers=2)
     assert same_bytes(tmp_path / "one", tmp_path / "two")
+
+
+def test_a_worker_names_the_line_of_the_users_code_that_failed(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN_MODEL + "\n    def simulate(self, parameters, design, rng, task):\n        return 1 / 0\n")
+    settings = "".join(f"{key} = {value!r}\n" for key, value in TINY.items())
+    text = f'[study]\ngoal = "estimate"\n[task]\nuse = "noisy-readings"\n[[models]]\nuse = "mine:Mine"\n[search]\n{settings}'
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(ModelError, match=r"mine\.py, line 10"):
+        find_design(Study.from_file(tmp_path), workers=2)
 
 
 def test_a_finished_search_is_read_and_not_computed(tmp_path):

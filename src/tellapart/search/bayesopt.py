@@ -183,21 +183,23 @@ class _Search:
 
         place = PURPOSES.index(purpose)
         pieces = [(self.goal, d, self.how, (self.seed, place, number)) for d, number in zip(designs, numbers, strict=True)]
+        done = 0 if purpose == "given" else self._evaluated()
         for key, design, result in zip(keys, designs, self.workers.map(evaluate_design, pieces), strict=True):
             if purpose == "final":
                 save_tensors(self.journal.file(WEIGHTS), result.weights)
             entry = {"design": design.tolist(), "information": result.information.to_json(), "seconds": result.seconds}
             self.journal.put(key, entry)
-            self._report(purpose, total, result.information)
+            done += 1
+            if self.progress:
+                self.progress(done, total, f"evaluation {done} of {total}, {self._standing(purpose, result.information)} nats")
 
-    def _report(self, purpose: str, total: int, latest: InformationEstimate) -> None:
-        if not self.progress:
-            return
-        given = purpose == "given"
-        done = sum(1 for name in PURPOSES if (name == "given") == given for _ in self.journal.items(f"{name}/"))
+    def _evaluated(self) -> int:
+        return sum(1 for purpose in PURPOSES[:-1] for _ in self.journal.items(f"{purpose}/"))
+
+    def _standing(self, purpose: str, latest: InformationEstimate) -> str:
+        """The posterior mean of what would be recommended by now, once the process has been asked."""
         means = [entry["mean"] for _, entry in self.journal.items("proposal/")]
-        best = f"best so far {means[-1]:.3f}" if means else f"latest {latest.nats:.3f}"
-        self.progress(min(done, total), total, f"{purpose}, {best} nats")
+        return f"best so far {means[-1]:.3f}" if means and purpose != "given" else f"latest {latest.nats:.3f}"
 
     def _told(self, designs: Sequence[Floats], finalists: Sequence[Floats] = ()) -> Any:
         """The Gaussian process after these evaluations."""
