@@ -1,10 +1,12 @@
 """A run: a study being carried out, in a folder that holds everything needed to resume, reproduce and report.
 
     journal.sqlite          what has been computed; a stopped run goes on from it
-    *.safetensors           trained networks
+    *.safetensors           trained networks, and what simulated participants look like to them
     study.json              what the run is of: task, models, goal, seed, settings, and a fingerprint of the user's own code
     result.json             the design, its information, the history of the search; the same bytes for the same study
     provenance.json         versions, machine and times
+    validation.json         the checks of `tellapart validate`
+    curve.json              information against the number of trials
 
 A folder that was made for another study is refused, since its results would answer another question.
 """
@@ -20,7 +22,7 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,10 +32,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .behavior import Behavior
-from .errors import RunError
+from .errors import RunError, StudyError
 from .information.estimate import InformationEstimate
 from .journal import FILE, Journal
-from .posterior import Posterior, infer
+from .posterior import Posterior, Trust, infer
 from .search import make_search
 from .search.base import Baseline, Floats, Found, Progress, Search
 from .study import Study
@@ -41,6 +43,7 @@ from .workers import Workers
 
 if TYPE_CHECKING:
     from .estimators.base import Goal
+    from .validation.suite import Validation
 
 PACKAGES = ("numpy", "scipy", "numba", "torch", "botorch", "gpytorch", "joblib", "zuko")
 """Packages whose versions can change a result."""
@@ -88,7 +91,63 @@ class DesignResult:
             designs: What participants were run at, if not at the recommended design: (B, V) or (N, B, V).
             draws: How many draws from the posterior of parameters.
         """
-        return infer(self.found.estimator, self._behavior(data), self.design if designs is None else designs, draws, seed)
+        known = infer(self.found.estimator, self._behavior(data), self.design if designs is None else designs, draws, seed)
+        return replace(known, trust=self.trust(data, designs))
+
+    def trust(self, data: Any, designs: ArrayLike | None = None) -> Trust:
+        """Do the data of each participant look like anything that the models can produce?"""
+        from .validation.trust import TrustCheck, trust
+
+        file, design = self.run.folder / "trust.safetensors", self.design
+        if not file.is_file():
+            TrustCheck.of(self.found.estimator, design).save(file)
+        return trust(self.found.estimator, self._behavior(data), design if designs is None else designs, kept=TrustCheck.load(file))
+
+    def validate(self, *, seed: int | None = None, progress: Progress | None = None, **settings: Any) -> Validation:
+        """The checks of the estimator at the recommended design and at baseline designs; kept in the run folder.
+
+        Arguments:
+            settings: See `tellapart.validation.suite.validate`.
+        """
+        from .validation.suite import validate
+
+        baseline = self.baseline.information if self.baseline else ()
+        seed = self.study.seed if seed is None else seed
+        given = {"information": self.information, "baseline": baseline, "seed": seed, "progress": progress, **settings}
+        checks = validate(self.found.estimator, self.design, **given)
+        self.run.write("validation.json", checks.to_json())
+        return checks
+
+    def curve(self, progress: Progress | None = None) -> list[dict[str, Any]]:
+        """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
+        from .curve import information_curve
+
+        file = self.run.folder / "curve.json"
+        if not file.is_file():
+            try:
+                points = information_curve(self.found.estimator, self.design, seed=self.study.seed, progress=progress)
+            except StudyError:
+                points = []
+            self.run.write("curve.json", [point.to_json() for point in points])
+        return list(json.loads(file.read_text("utf-8")))
+
+    def report(self, validation: Validation | None = None, progress: Progress | None = None) -> str:
+        """The report as one HTML page.
+
+        Arguments:
+            validation: The checks; those of the run folder, or new ones, if not given.
+        """
+        from .report.page import Content, render
+        from .validation.suite import Validation
+
+        file, provenance, study = self.run.folder / "validation.json", self.run.folder / "provenance.json", self.study
+        if validation is None:
+            validation = Validation.from_json(file.read_bytes()) if file.is_file() else self.validate(progress=progress)
+        known = json.loads(provenance.read_text("utf-8")) if provenance.is_file() else {}
+        found = json.loads(_dumps(self.found.to_json()))
+        content = Content(study.name, study.goal, study.task, tuple(study.models), found, known, validation, self.curve(progress))
+        commands = "tellapart design STUDY --fresh\ntellapart validate STUDY\ntellapart report STUDY"
+        return render(replace(content, study_text=study.to_toml(), command=commands))
 
     def summaries(self, data: Any, designs: ArrayLike | None = None) -> NDArray[np.float32]:
         """The learned summary statistics of data, (N, S)."""
@@ -135,7 +194,7 @@ class Run:
             run._clear()
         run._refuse_other_study()
         run.folder.mkdir(parents=True, exist_ok=True)
-        run._write("study.json", {**describe(study), "name": study.name})
+        run.write("study.json", {**describe(study), "name": study.name})
         return run
 
     @classmethod
@@ -164,8 +223,8 @@ class Run:
         started = time.time()
         found = self.search.find(self.goal, self.study.seed, Journal(self.folder), progress, Workers(workers))
         if not (self.folder / "result.json").is_file():
-            self._write("provenance.json", self._provenance(started, workers))
-            self._write("result.json", found.to_json())
+            self.write("provenance.json", self._provenance(started, workers))
+            self.write("result.json", found.to_json())
         return DesignResult(self.study, found, self)
 
     def result(self) -> DesignResult:
@@ -210,7 +269,7 @@ class Run:
             raise RunError("This is no run folder; it is not emptied.", where=str(self.folder), fix="choose another folder")
         shutil.rmtree(self.folder)
 
-    def _write(self, name: str, content: Any) -> None:
+    def write(self, name: str, content: Any) -> None:
         """Write a JSON file, whole or not at all."""
         temporary = self.folder / f".{name}.{os.getpid()}"
         with temporary.open("w", encoding="utf-8") as file:

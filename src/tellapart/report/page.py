@@ -103,6 +103,7 @@ def recommendation(content: Content) -> str:
         unsure = 2 * math.hypot(information["se"], baseline["se"])
         sign = "more than" if gain > unsure else "less than" if gain < -unsure else "about as much as"
         text += f": {sign} designs chosen by habit ({baseline['nats']:.2f} on average)"
+        text += "; so the search has not found the best, and should be run with more steps" if gain < -unsure else ""
     text += "."
     accuracy = information.get("accuracy")
     return text if accuracy is None else f"{text} The right model will be recognised for {100 * accuracy:.0f} % of participants."
@@ -134,8 +135,8 @@ def _curve(content: Content) -> Panel | None:
     caption = f"What shorter experiments would tell, at the same design. With all trials: {last['nats']:.2f} nats."
     if baseline:
         enough = [p for p in content.curve if p["blocks"] == last["blocks"] and p["nats"] >= baseline["nats"]]
-        if enough:
-            least = min(point["trials"] for point in enough)
+        least = min((point["trials"] for point in enough), default=last["trials"])
+        if least < last["trials"]:
             caption += f" About {least} trials a block tell what baseline designs tell with {last['trials']}."
     return Panel(inline(figure, "curve", caption), caption)
 
@@ -150,25 +151,25 @@ def _pairs(content: Content) -> list[tuple[str, Any]]:
 
 def _confusion(content: Content) -> list[Panel]:
     panels = []
-    for heading, part in _pairs(content):
-        for which, extra in (("confusion", ""), ("confusion_at", ", at given parameters")):
+    for which, extra in (("confusion", ""), ("confusion_at", "\nat given parameters")):
+        for heading, part in _pairs(content):
             found = getattr(part, which)
             if found is not None:
-                caption = f"{heading}{extra}. {words.confusion_in_words(found)}"
+                caption = f"{heading}{extra}. {words.confusion_in_words(found)}".replace("\n", " ")
                 panels.append(_panel(figures.confusion_figure(found, heading + extra), f"{which}-{part.label}", caption))
     return panels
 
 
 def _recovery(content: Content) -> list[Panel]:
-    return [
-        _panel(
-            figures.recovery_figure(one, f"{one.model}: {one.parameter}"),
-            f"recovery-{part.label}-{number}",
-            f"{heading}. {words.recovery_in_words(one)}",
-        )
-        for heading, part in _pairs(content)
-        for number, one in enumerate(part.recovery)
-    ]
+    """A panel for each parameter and design, those of a parameter side by side."""
+    pairs = _pairs(content)
+    panels = []
+    for number in range(len(pairs[0][1].recovery) if pairs else 0):
+        for heading, part in pairs:
+            one = part.recovery[number]
+            figure = figures.recovery_figure(one, f"{one.model}: {one.parameter}\n{heading.lower()}")
+            panels.append(_panel(figure, f"recovery-{part.label}-{number}", f"{heading}. {words.recovery_in_words(one)}"))
+    return panels
 
 
 def _averaged(content: Content) -> list[Panel]:

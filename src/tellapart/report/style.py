@@ -42,7 +42,7 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "tellapart",
 }
 
-NARROW, WIDE = 3.4, 5.2
+NARROW, WIDE = 3.4, 4.8
 """Widths in inches: of a panel of which several stand side by side, and of a figure that stands alone; both can be read on a phone."""
 
 

@@ -42,7 +42,8 @@ def against_habit(comparison: BaselineComparison) -> str:
 
 def calibration_in_words(calibration: Calibration) -> str:
     """The verdict, and what it means."""
-    text = f"{calibration.verdict} (a perfect estimator would be complained about in 1 of {1 / calibration.false_alarm:,.0f} validations)"
+    often = f"a perfect estimator would be complained about in 1 of {1 / calibration.false_alarm:,.0f} validations"
+    text = f"{calibration.verdict.rstrip('.')} ({often})"
     models = calibration.models
     if models and models.verdict in ("overconfident", "underconfident"):
         way = "less" if models.exponent < 1 else "more"
