@@ -136,27 +136,33 @@ class PooledEncoder(Encoder):
     blocks are
 
         sum_t h_t                         what happened, whatever the order: the form of a log likelihood without memory;
-        sum_t e_t e_{t-l}^T, l = 1 … L    what followed what: transition counts of learned symbols, for models with a
-                                          latent state that moves from trial to trial.
+        sum_t e_t e_{t-l}^T, l = 1 … L    what followed what at a distance l: transition counts of learned symbols;
+        sum_t e_t m_t^T                   what followed what was last kept in mind, m_{t+1} = k_t m_t + e_t, where k_t in (0, 1)
+                                          is how much of the memory outlives trial t, learned from that trial.
 
-    Both are sums, so that the number of trials and blocks is free, and order is kept at the price of a few small matrix
-    products. A linear layer turns them into summary statistics.
+    The last two are for models with a latent state that moves from trial to trial: a memory passes over trials that say
+    nothing about it. All are sums, so that the number of trials and blocks is free, and order is kept at the price of a few small
+    matrix products. A linear layer turns them into summary statistics.
 
     Arguments:
         features: How many describe a trial, beside its design and its mask.
         summaries: S.
         width: Hidden units of the shared network.
         symbols: How many learned symbols.
-        lags: L, how far back co-occurrences go.
+        lags: L.
+        memories: How many memories, each with a k_t of its own.
     """
 
-    def __init__(self, task: Task, features: int, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
+    def __init__(
+        self, task: Task, features: int, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2
+    ) -> None:
         super().__init__(task, summaries)
         self.lags = max(0, min(lags, task.trials - 1))
         self.first = nn.Linear(features + self.extra, width)
         self.second = nn.Linear(width, width)
         self.symbols = nn.Linear(width, symbols)
-        self.last = nn.Linear(width + self.lags * symbols**2 + 1, summaries)
+        self.keep = nn.Linear(width, memories)
+        self.last = nn.Linear(width + (self.lags + memories) * symbols**2 + 1, summaries)
         self.scale = 1.0 / task.trials
 
     def describe(self, inputs: Tensor) -> Tensor:
@@ -164,31 +170,40 @@ class PooledEncoder(Encoder):
         return inputs
 
     def forward(self, inputs: Tensor) -> Tensor:
-        mask = inputs[..., -1:]
+        n, mask = len(inputs), inputs[..., -1:]
         first = torch.relu(self.first(self.describe(inputs)))
         hidden = torch.relu(self.second(first)).flatten(1, 2)
         # the masked sum over trials as a matrix product: one pass over the largest tensor where two would be needed
-        pooled = [torch.bmm(mask.reshape(len(mask), 1, -1), hidden).squeeze(1), mask.sum((1, 2))]
-        symbols = self.symbols(first) * mask
-        for lag in range(1, self.lags + 1):
-            later, earlier = symbols[:, :, lag:].flatten(0, 1), symbols[:, :, :-lag].flatten(0, 1)
-            pairs = torch.bmm(later.transpose(1, 2), earlier)
-            pooled.append(pairs.reshape(*inputs.shape[:2], -1).sum(1))
-        summaries: Tensor = self.last(torch.cat(pooled, dim=-1) * self.scale)
+        happened = torch.bmm(mask.reshape(n, 1, -1), hidden).squeeze(1)
+        symbols = (self.symbols(first) * mask).flatten(0, 1)
+        pairs = [torch.bmm(symbols[:, lag:].transpose(1, 2), symbols[:, :-lag]) for lag in range(1, self.lags + 1)]
+        kept = torch.where(mask > 0, torch.sigmoid(self.keep(first)), 1.0).flatten(0, 1)
+        pairs.append(torch.bmm(symbols.transpose(1, 2), self._memories(symbols, kept)))
+        followed = torch.cat([pair.flatten(1) for pair in pairs], dim=-1).reshape(n, inputs.shape[1], -1).sum(1)
+        summaries: Tensor = self.last(torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.scale)
         return summaries
+
+    def _memories(self, symbols: Tensor, kept: Tensor) -> Tensor:
+        """What each trial finds in memory, (N B, T, memories * symbols), from symbols (N B, T, E) and k (N B, T, memories)."""
+        memory = symbols.new_zeros(len(symbols), kept.shape[-1], symbols.shape[-1])
+        found = []
+        for k, e in zip(kept.unbind(1), symbols.unbind(1), strict=True):
+            found.append(memory)
+            memory = torch.addcmul(e[:, None], k[..., None], memory)
+        return torch.stack(found, dim=1).flatten(2)
 
 
 class HistoryEncoder(PooledEncoder):
     """Trials in the light of what came before, as the task describes them (`Task.history`)."""
 
-    def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4) -> None:
+    def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2) -> None:
         empty = Behavior({f.name: np.zeros((0, 1, 1), f.dtype) for f in task.fields})
         described = task.history(empty)
         if described is None:
             raise StudyError(
                 f"The task '{task.name}' does not describe its trials.", expected="a `history` method", fix='use the encoder "sequence"'
             )
-        super().__init__(task, described.shape[-1], summaries, width, symbols, lags)
+        super().__init__(task, described.shape[-1], summaries, width, symbols, lags, memories)
 
     def prepare(self, behavior: Behavior, designs: NDArray[np.float64]) -> Tensor:
         features = self.task.history(behavior)
@@ -200,13 +215,15 @@ class SequenceEncoder(PooledEncoder):
     """Trials as they were recorded, with a recurrent network in place of knowledge of the task.
 
     Arguments:
-        memory: Units of the recurrent network, which carries a block's past to each of its trials.
+        units: Of the recurrent network, which carries a block's past to each of its trials.
     """
 
-    def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memory: int = 32) -> None:
+    def __init__(
+        self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2, units: int = 32
+    ) -> None:
         recorded = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
-        super().__init__(task, recorded + memory, summaries, width, symbols, lags)
-        self.recurrent = nn.GRU(recorded + self.extra, memory)
+        super().__init__(task, recorded + units, summaries, width, symbols, lags, memories)
+        self.recurrent = nn.GRU(recorded + self.extra, units)
 
     def prepare(self, behavior: Behavior, designs: NDArray[np.float64]) -> Tensor:
         features = [field_features(behavior.fields[f.name], f, one_hot=True) for f in self.task.fields]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..training import Trainer
 
 CHECKPOINT = "training.safetensors"
+CHECKPOINT_EVERY = 250
 ESTIMATOR = "estimator.safetensors"
 
 ENCODERS = ("auto", "history", "sequence", "blocks")
@@ -218,7 +219,7 @@ class _Finder:
         self.trainer.run(
             source,
             round(ROUNDS[number] * self.steps),
-            every=250,
+            every=CHECKPOINT_EVERY,
             after=lambda trainer: trainer.save(self.journal.file(CHECKPOINT)),
             progress=lambda step, _, words: self._tell(step, f"{WORDS[number]}: {words}"),
         )
