@@ -293,6 +293,41 @@ def posterior(
 
 
 @command
+def curve(
+    study: StudyPath,
+    figure: Annotated[Path | None, typer.Option("--figure", metavar="FILE.svg", help="Also draw it: .svg, .png or .pdf.")] = None,
+    points: Annotated[int, typer.Option("--points", metavar="K", min=1, help="How many numbers of trials.")] = 10,
+    n: Participants = 4000,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """How many trials do I need? Information for every number of blocks and a range of trials a block.
+
+    At the recommended design of a finished run, from its own network. All points share their simulated participants, so that
+    differences along the curve are more certain than its height.
+
+    \b
+    Example:
+      tellapart curve examples/bandit --figure curve.svg
+    """
+    from .curve import information_curve
+    from .files import written_whole
+    from .progress import progress_bar
+    from .report.figures import curve_figure
+    from .run import Run
+
+    plan = _study(study)
+    result = Run.finished(plan, _run_folder(study)).result()
+    with progress_bar("reading the curve") as report:
+        found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=_seed(plan, seed), progress=report)
+    if figure is not None:
+        with written_whole(figure) as drawing:
+            curve_figure([point.to_json() for point in found]).savefig(drawing, format=figure.suffix.removeprefix(".") or "svg")
+    lines = [f"{point.blocks} block(s) of {point.trials:>3} trials  {point.information}" for point in found]
+    _print({"design": result.design.tolist(), "curve": [point.to_json() for point in found]} if as_json else "\n".join(lines))
+
+
+@command
 def validate(
     study: StudyPath,
     at: Annotated[
