@@ -18,8 +18,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
 	@touch $@
 
-study: $(READY) ## how much the published optimum, a fair design and designs by habit tell us, exactly
-	$(BIN)/tellapart exact examples/bandit --design "0,0,0.607; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5" --baseline 3 --n 6000
+study: $(READY) ## find the design that best tells three theories apart, and write the report
+	$(BIN)/tellapart design examples/bandit
+	$(BIN)/tellapart report examples/bandit
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest
