@@ -86,7 +86,7 @@ class InformationProcess:
             torch.manual_seed(seed)
             sampler = SobolQMCNormalSampler(torch.Size([128]), seed=seed)
             improvement = qLogExpectedImprovement(self._model, best, sampler)
-            options: Any = {"seed": seed, "maxiter": 100}
+            options: Any = {"seed": seed, "maxiter": 50}
             found, _ = optimize_acqf(self._among_canonical(improvement), bounds, batch, num_restarts=4, raw_samples=256, options=options)
         return self.space.canonical(self._from_unit(found.numpy()))
 
