@@ -16,7 +16,8 @@ LAYERS = """
 
 
 def modules():
-    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+    """The modules of the package; the examples that ship with it are written as its users write."""
+    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py" and ROOT / "examples" not in path.parents)
 
 
 def layer_of(path):

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .information.exact import exact_information
     from .models.aeg import AEG
     from .models.base import Model
+    from .models.game import BanditGame
     from .models.gls import GLS
+    from .models.python import ParticipantModel, model
     from .models.simulation import Simulations, simulate_models
     from .models.wslts import WSLTS
     from .posterior import Posterior
@@ -49,6 +51,9 @@ __all__ = [
     "DesignSpace",
     "Symmetry",
     "Model",
+    "ParticipantModel",
+    "model",
+    "BanditGame",
     "Prior",
     "Uniform",
     "Normal",
@@ -73,7 +78,9 @@ _HOMES = {
     "information.exact": ("exact_information",),
     "models.aeg": ("AEG",),
     "models.base": ("Model",),
+    "models.game": ("BanditGame",),
     "models.gls": ("GLS",),
+    "models.python": ("ParticipantModel", "model"),
     "models.simulation": ("Simulations", "simulate_models"),
     "models.wslts": ("WSLTS",),
     "priors": ("Beta", "Categorical", "Gamma", "HalfNormal", "Integers", "LogNormal", "Normal", "Prior", "Uniform"),

@@ -4,6 +4,7 @@
     *.safetensors           trained networks, and what simulated participants look like to them
     study.json              what the run is of: task, models, goal, seed, settings, and a fingerprint of the user's own code
     result.json             the design, its information, the history of the search; the same bytes for the same study
+    failures.jsonl          simulations that failed and were skipped, if the study says so
     provenance.json         versions, machine and times
     validation.json         the checks of `tellapart validate`
     curve.json              information against the number of trials
@@ -35,11 +36,12 @@ from .behavior import Behavior
 from .errors import RunError, StudyError
 from .information.estimate import InformationEstimate
 from .journal import FILE, Journal
+from .models.failures import OnFailure
 from .posterior import Posterior, Trust, infer
 from .search import make_search
 from .search.base import Baseline, Floats, Found, Progress, Search
 from .study import Study
-from .workers import Workers
+from .workers import Workers, simulating_with
 
 if TYPE_CHECKING:
     from .estimators.base import Goal
@@ -216,12 +218,14 @@ class Run:
     def goal(self) -> Goal:
         from .estimators.base import Goal
 
-        return Goal(self.study.goal, self.study.task, tuple(self.study.models))
+        on_failure = OnFailure(**self.study.simulation, record=self.folder.resolve() / "failures.jsonl")
+        return Goal(self.study.goal, self.study.task, tuple(self.study.models), on_failure)
 
     def design(self, *, workers: int = 1, progress: Progress | None = None) -> DesignResult:
         """Find the design, or go on finding it."""
         started = time.time()
-        found = self.search.find(self.goal, self.study.seed, Journal(self.folder), progress, Workers(workers))
+        with simulating_with(Workers(workers)):
+            found = self.search.find(self.goal, self.study.seed, Journal(self.folder), progress, Workers(workers))
         if not (self.folder / "result.json").is_file():
             self.write("provenance.json", self._provenance(started, workers))
             self.write("result.json", found.to_json())
@@ -237,7 +241,8 @@ class Run:
         """The information of given designs, each (B, V), as the run's search estimates it."""
         checked = [self.study.task.design_space.check(design) for design in designs]
         seed = self.study.seed if seed is None else seed
-        return self.search.evaluate(self.goal, checked, seed, Journal(self.folder), progress, Workers(workers))
+        with simulating_with(Workers(workers)):
+            return self.search.evaluate(self.goal, checked, seed, Journal(self.folder), progress, Workers(workers))
 
     def seconds(self) -> float | None:
         """How long the last session of the search took."""
@@ -318,7 +323,8 @@ def describe(study: Study) -> dict[str, Any]:
     search = make_search(study.search)
     settings = {"method": search.name, **settings_of(search)}
     code = {name: _source_fingerprint(type(part)) for name, part in parts.items() if not type(part).__module__.startswith("tellapart.")}
-    return {"goal": study.goal, "seed": study.seed, **described, "search": settings, "code": code}
+    simulation = {} if study.simulation == {"on_error": "stop"} else {"simulation": dict(study.simulation)}
+    return {"goal": study.goal, "seed": study.seed, **described, "search": settings, **simulation, "code": code}
 
 
 def settings_of(part: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pydantic import Field as Checked
 from .errors import StudyError, TellapartError, nearest
 from .models import known_models
 from .models.base import Model
+from .models.failures import OnFailure
 from .plugins import load_class, user_module
 from .search import make_search
 from .tasks import known_tasks
@@ -42,6 +43,7 @@ class Study:
         name: What reports call the study.
         seed: Where all randomness starts.
         search: "method", and the settings of that method.
+        simulation: "on_error": "stop" when a model cannot simulate a participant, or "skip" that participant.
     """
 
     task: Task
@@ -50,6 +52,7 @@ class Study:
     name: str = "study"
     seed: int = 1
     search: Mapping[str, Any] = field(default_factory=lambda: {"method": "amortized"})
+    simulation: Mapping[str, Any] = field(default_factory=lambda: {"on_error": "stop"})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, Sequence) else (self.models,))
@@ -59,7 +62,9 @@ class Study:
             _check_kind(model, Model)
         _check_choice("goal", self.goal, GOALS)
         make_search(self.search)
+        OnFailure(**self.simulation)
         _check_number_of_models(self.goal, self.models)
+        _check_parameters(self.goal, self.models)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise StudyError("The seed of a study must be a whole number, 0 or more.", got=repr(self.seed))
 
@@ -75,6 +80,7 @@ class Study:
             section("[task]", _options(self.task, known_tasks())),
             *(section("[[models]]", _options(model, known_models())) for model in self.models),
             section("[search]", self.search),
+            *([section("[simulation]", self.simulation)] if self.simulation != {"on_error": "stop"} else []),
         ]
         return "\n".join(sections)
 
@@ -136,6 +142,17 @@ def _check_number_of_models(goal: Goal, models: Sequence[Model]) -> None:
         )
 
 
+def _check_parameters(goal: Goal, models: Sequence[Model]) -> None:
+    """A goal about parameters needs models that have some."""
+    without = [model.name for model in models if not model.parameters]
+    if without and goal != "discriminate":
+        raise StudyError(
+            f"The goal '{goal}' is about parameters, and the model '{without[0]}' has none.",
+            expected="one parameter or more",
+            fix="choose the goal 'discriminate', or leave the model out",
+        )
+
+
 class _Section(BaseModel):
     """A section that holds exactly the keys below."""
 
@@ -162,11 +179,16 @@ class _SearchSection(_OpenSection):
     method: str = "amortized"
 
 
+class _SimulationSection(_Section):
+    on_error: Literal["stop", "skip"] = "stop"
+
+
 class _StudyFile(_Section):
     study: _StudySection
     task: _UseSection
     models: list[_UseSection]
     search: _SearchSection = Checked(default_factory=_SearchSection)
+    simulation: _SimulationSection = Checked(default_factory=_SimulationSection)
 
 
 class _Reader:
@@ -187,7 +209,8 @@ class _Reader:
         models = [self._make(section, ("models", i), Model, known_models()) for i, section in enumerate(content.models)]
         self._check_search(content.search.model_dump())
         try:
-            return Study(task, models, search=content.search.model_dump(), **content.study.model_dump())
+            search, simulation = content.search.model_dump(), content.simulation.model_dump()
+            return Study(task, models, search=search, simulation=simulation, **content.study.model_dump())
         except TellapartError as error:
             raise self._located(error, ()) from error
 
@@ -305,7 +328,9 @@ _EXPECTED = {
 
 def _known_keys(place: Place) -> list[str]:
     """The keys that could have stood at `place`."""
-    return list(_StudyFile.model_fields if len(place) == 1 else _StudySection.model_fields)
+    if len(place) == 1:
+        return list(_StudyFile.model_fields)
+    return list((_SimulationSection if place[0] == "simulation" else _StudySection).model_fields)
 
 
 def _key(place: Place) -> str:

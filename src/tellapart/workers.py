@@ -67,6 +67,23 @@ class Workers:
 HERE = Workers()
 """One worker: this process."""
 
+_present = [HERE]
+
+
+def present_workers() -> Workers:
+    """Who may help with the simulations of this process; in a worker, nobody."""
+    return _present[-1]
+
+
+@contextmanager
+def simulating_with(workers: Workers) -> Iterator[None]:
+    """Let slow models share out their participants in this block, whichever thread simulates them."""
+    _present.append(workers)
+    try:
+        yield
+    finally:
+        _present.pop()
+
 
 def _work(files: Sequence[tuple[Path, str]], work: bytes) -> Any:
     """Do one piece of work in a worker, which first loads the user's own model files under the names they have there."""

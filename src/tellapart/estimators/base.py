@@ -22,6 +22,7 @@ from ..behavior import Behavior
 from ..errors import DataError
 from ..information.estimate import InformationEstimate
 from ..models.base import Model
+from ..models.failures import STOP, OnFailure
 from ..models.simulation import Simulations, simulate_models
 from ..networks.encoders import Encoder
 from ..tasks.base import Task
@@ -40,11 +41,13 @@ class Goal:
         name: "discriminate" (which model), "estimate" (the parameters of one model), or "both".
         task: What participants do.
         models: M models.
+        on_failure: What happens when a model cannot simulate a participant.
     """
 
     name: GoalName
     task: Task
     models: tuple[Model, ...]
+    on_failure: OnFailure = STOP
 
     @property
     def about_models(self) -> bool:
@@ -60,6 +63,10 @@ class Goal:
     def widest(self) -> int:
         """The largest number of parameters of a model."""
         return max(len(model.parameters) for model in self.models)
+
+    def simulate(self, designs: ArrayLike, n: int, rng: np.random.Generator) -> Simulations:
+        """`n` participants at one design for all (B, V), or one a participant (n, B, V)."""
+        return simulate_models(self.task, self.models, designs, n, rng, self.on_failure)
 
     def theta(self, simulations: Simulations) -> NDArray[np.float32]:
         """Each participant's parameters on the normal scale, (N, widest), zero where its model has fewer."""
@@ -148,7 +155,7 @@ class Estimator(nn.Module, ABC):
 
     def simulate(self, designs: ArrayLike, n: int, rng: np.random.Generator) -> Batch:
         """A batch of `n` fresh simulations."""
-        return self.prepare(simulate_models(self.goal.task, self.goal.models, designs, n, rng), designs)
+        return self.prepare(self.goal.simulate(designs, n, rng), designs)
 
     @torch.no_grad()
     def estimate(self, batch: Batch, seed: int = 0) -> InformationEstimate:

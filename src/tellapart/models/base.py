@@ -60,6 +60,8 @@ class Model(ABC):
             )
         arrays = {name: np.atleast_1d(np.asarray(parameters[name], dtype=np.float64)) for name in self.parameters}
         shapes = {array.shape for array in arrays.values()}
+        if not arrays:
+            return arrays
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise ModelError(
                 f"The parameters of '{self.name}' must be arrays of one length.",

@@ -14,6 +14,7 @@ from ..behavior import Behavior
 from ..files import written_whole
 from ..tasks.base import Task
 from .base import Floats, Model
+from .failures import STOP, OnFailure, simulate_soundly
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,14 @@ class Simulations:
         return {name: self.parameters[f"{model.name}.{name}"][mine] for name in model.parameters}, self.behavior[mine]
 
 
-def simulate_models(task: Task, models: Sequence[Model], design: ArrayLike, n: int, rng: np.random.Generator) -> Simulations:
+def simulate_models(
+    task: Task, models: Sequence[Model], design: ArrayLike, n: int, rng: np.random.Generator, on_failure: OnFailure = STOP
+) -> Simulations:
     """Simulate `n` participants with parameters from the priors, the models taking turns (0, 1, …, M - 1, 0, …).
 
     Arguments:
         design: One for all (B, V), or one a participant (n, B, V).
+        on_failure: What happens when a model cannot simulate a participant.
     """
     designs = task.design_space.check_many(design, n)
     which = np.arange(n) % len(models)
@@ -87,7 +91,7 @@ def simulate_models(task: Task, models: Sequence[Model], design: ArrayLike, n: i
         if not len(mine):
             continue
         draws = model.sample_prior(len(mine), child)
-        behavior = model.simulate(draws, designs[mine], child, task)
+        draws, behavior = simulate_soundly(model, draws, designs[mine], child, task, on_failure)
         for name, values in behavior.fields.items():
             fields[name][mine] = values
         mask[mine] = behavior.mask

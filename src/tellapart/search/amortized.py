@@ -362,11 +362,9 @@ class Mixture:
 
 def _simulate_chunk(goal: Goal, designs: Mixture, seed: tuple[int, ...]) -> tuple[Simulations, Floats]:
     """A chunk of the budget; a function of its seed alone, wherever it is made."""
-    from ..models.simulation import simulate_models
-
     rng = np.random.default_rng(seed)
     drawn = designs(CHUNK, rng)
-    return simulate_models(goal.task, goal.models, drawn, CHUNK, rng), drawn
+    return goal.simulate(drawn, CHUNK, rng), drawn
 
 
 def _as_good(one: InformationEstimate, best: InformationEstimate) -> bool:

@@ -1,0 +1,206 @@
+"""Models in plain Python: one participant at a time, or a decorated function.
+
+    @ta.model(name="guesser", parameters={"bias": ta.Uniform(0, 1)})
+    def guesser(parameters, design, rng, task):
+        return {"choice": rng.random((task.blocks, task.trials)) < parameters["bias"]}
+
+Every participant has a seed of its own, drawn from the generator that `simulate` is given. So what a participant does depends
+neither on the others nor on which of several processes simulates it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from abc import abstractmethod
+from dataclasses import field, fields, make_dataclass
+from typing import Any, Callable, ClassVar, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..behavior import Behavior
+from ..errors import ModelError, TellapartError
+from ..priors import Prior
+from ..tasks.base import Task
+from ..workers import present_workers
+from .base import Floats, Model, Parameters
+from .failures import Failure, SimulationFailed, line_of, nothing, recorded, words
+
+FIRST = 4
+"""Participants that are simulated here and timed before the others are shared out."""
+WORTHWHILE = 0.1
+"""Seconds of work below which sharing it out costs more than it saves."""
+
+
+class ParticipantModel(Model):
+    """A model that simulates one participant at a time, in plain Python. Slow ones are spread over the run's workers."""
+
+    @abstractmethod
+    def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
+        """Simulate one participant.
+
+        Arguments:
+            parameters: Name to value.
+            design: (B, V).
+            rng: The only source of randomness.
+
+        Returns:
+            Each field of the task as an array (B, T), and "mask" (B, T), False at trials that were missed, if there are any.
+        """
+
+    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task) -> Behavior:
+        values = self.check_parameters(parameters)
+        n = _count(values, design)
+        designs = task.design_space.check_many(design, n)
+        seeds = rng.integers(0, 2**53, n)
+        people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(n)]
+        results = self._shared_out(people, task)
+        failures = {i: result for i, result in enumerate(results) if isinstance(result, Failure)}
+        behavior = _together(results, task)
+        if failures:
+            raise SimulationFailed.of(failures, behavior)
+        return behavior
+
+    def _shared_out(self, people: list[Any], task: Task) -> list[Any]:
+        """The result of each participant: the first few here, the others by the workers if that is worth it."""
+        workers = present_workers()
+        started = time.perf_counter()
+        results = _simulate_some(self, people[:FIRST], task)
+        rest, cost = people[FIRST:], (time.perf_counter() - started) / max(1, len(results))
+        if workers.count == 1 or cost * len(rest) < WORTHWHILE:
+            return results + _simulate_some(self, rest, task)
+        size = math.ceil(len(rest) / (2 * workers.count))
+        pieces = [(self, rest[start : start + size], task) for start in range(0, len(rest), size)]
+        return results + [result for part in workers.map(_simulate_some, pieces) for result in part]
+
+
+def _count(values: Parameters, design: ArrayLike) -> int:
+    """N, from the parameters or, if the model has none, from the designs."""
+    return len(next(iter(values.values()))) if values else len(design) if np.ndim(design) == 3 else 1  # type: ignore[arg-type]
+
+
+def _simulate_some(model: ParticipantModel, people: list[Any], task: Task) -> list[Any]:
+    """For each participant (parameters, design, seed) its fields and mask, or its failure."""
+    return [_simulate_person(model, person, task) for person in people]
+
+
+def _simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Floats, int], task: Task) -> Any:
+    parameters, design, seed = person
+    try:
+        values = model.simulate_one(dict(parameters), design.copy(), np.random.default_rng(seed), task)
+        return recorded(values, task, model.name)
+    except Exception as error:
+        place = None if isinstance(error, TellapartError) else line_of(error)
+        return Failure(model.name, parameters, design.tolist(), seed, words(error), place, "simulate_one")
+
+
+def _together(results: list[Any], task: Task) -> Behavior:
+    """The behavior of all participants; nothing is recorded for those that failed."""
+    behavior = nothing(task, len(results))
+    mask: NDArray[np.bool_] = behavior.mask.copy()
+    arrays = {name: values.copy() for name, values in behavior.fields.items()}
+    for i, result in enumerate(results):
+        if not isinstance(result, Failure):
+            for name, values in result[0].items():
+                arrays[name][i] = values
+            mask[i] = result[1]
+    return Behavior(arrays, mask)
+
+
+class _FunctionModel(ParticipantModel):
+    """A model made from a function of one participant."""
+
+    function: ClassVar[Callable[..., Any]]
+    priors: ClassVar[Mapping[str, Prior]]
+
+    @property
+    def parameters(self) -> Mapping[str, Prior]:
+        return self.priors
+
+    def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
+        result: Mapping[str, Any] = type(self).function(parameters, design, rng, task, **_options(self))
+        return result
+
+
+class _VectorisedFunctionModel(Model):
+    """A model made from a function of N participants."""
+
+    function: ClassVar[Callable[..., Any]]
+    priors: ClassVar[Mapping[str, Prior]]
+
+    @property
+    def parameters(self) -> Mapping[str, Prior]:
+        return self.priors
+
+    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task) -> Behavior:
+        values = self.check_parameters(parameters)
+        designs = task.design_space.check_many(design, _count(values, design))
+        result = type(self).function(values, designs, rng, task, **_options(self))
+        if isinstance(result, Mapping):
+            arrays = {name: np.asarray(array) for name, array in result.items() if name != "mask"}
+            return Behavior(arrays, result.get("mask"))  # type: ignore[arg-type]
+        return result  # type: ignore[no-any-return]
+
+
+def model(
+    *, name: str, parameters: Mapping[str, Prior], vectorised: bool = False, log_likelihood: Callable[..., Floats] | None = None
+) -> Callable[[Callable[..., Any]], type[Model]]:
+    """Make a model of a function `f(parameters, design, rng, task)`; its keyword-only arguments are the model's options.
+
+    The decorated name is a model class: write `use = "models:f"` in a study file, `f()` in Python.
+
+    Arguments:
+        name: What a study file, a data column and a figure call the model.
+        parameters: Name to prior.
+        vectorised: If False, `f` is called for each participant, with a number for each parameter and a design (B, V), and returns
+            each field as an array (B, T). If True, it is called for N participants at once, with arrays (N,) and designs (N, B, V),
+            and returns arrays (N, B, T). Either may add a "mask", False at missed trials.
+        log_likelihood: `g(parameters, behavior, design, task)`, log p(y | theta, d) of N participants, (N,); turns on exact checks.
+    """
+    _check_parameters(name, parameters)
+
+    def make(function: Callable[..., Any]) -> type[Model]:
+        base = _VectorisedFunctionModel if vectorised else _FunctionModel
+        body: dict[str, Any] = {"name": name, "priors": dict(parameters), "function": staticmethod(function), "__doc__": function.__doc__}
+        if log_likelihood is not None:
+            body["log_likelihood"] = _method(log_likelihood)
+        kind = make_dataclass(function.__name__, _option_fields(function), bases=(base,), namespace=body, frozen=True)
+        kind.__module__, kind.__qualname__ = function.__module__ or "__main__", function.__qualname__
+        return kind
+
+    return make
+
+
+def _method(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    def log_likelihood(self: Model, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
+        designs = task.design_space.check_many(design, len(behavior))
+        return function(self.check_parameters(parameters), behavior, designs, task, **_options(self))
+
+    return log_likelihood
+
+
+def _check_parameters(name: str, parameters: Mapping[str, Prior]) -> None:
+    wrong = {key: prior for key, prior in parameters.items() if not isinstance(prior, Prior)}
+    if wrong:
+        raise ModelError(
+            f"The parameters of '{name}' must be names with priors.",
+            expected='for example {"alpha": Uniform(0, 1)}',
+            got={key: type(prior).__name__ for key, prior in wrong.items()},
+        )
+
+
+def _option_fields(function: Callable[..., Any]) -> list[Any]:
+    """The keyword-only arguments of a function as fields of a dataclass."""
+    options = [p for p in inspect.signature(function).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    found: list[Any] = []
+    for option in options:
+        kind = Any if option.annotation is inspect.Parameter.empty else option.annotation
+        default = () if option.default is inspect.Parameter.empty else (field(default=option.default),)
+        found.append((option.name, kind, *default))
+    return found
+
+
+def _options(model: Any) -> dict[str, Any]:
+    return {option.name: getattr(model, option.name) for option in fields(model)}

@@ -1,0 +1,266 @@
+"""Models in plain Python: one participant at a time, decorated functions, and what happens when one of them fails."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+import tellapart as ta
+from tellapart.models.failures import OnFailure
+from tellapart.workers import Workers, simulating_with
+
+TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=5)
+DESIGN = np.array([[0.2, 0.9], [0.5, 0.5]])
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own-model"
+
+
+@ta.model(name="biased", parameters={"bias": ta.Uniform(0, 1)})
+def biased(parameters, design, rng, task, *, stubborn: bool = False):
+    """Chooses arm 0 with a probability of its own."""
+    choice = np.full((task.blocks, task.trials), int(stubborn)) if stubborn else rng.random((task.blocks, task.trials)) > parameters["bias"]
+    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice.astype(int), 1)}
+
+
+@ta.model(name="biased-at-once", parameters={"bias": ta.Uniform(0, 1)}, vectorised=True)
+def biased_at_once(parameters, designs, rng, task):
+    choice = rng.random((len(designs), task.blocks, task.trials)) > parameters["bias"][:, None, None]
+    return {"choice": choice.astype(int), "reward": rng.random(choice.shape) < np.take_along_axis(designs, choice.astype(int), 2)}
+
+
+@dataclass(frozen=True)
+class Fragile(ta.ParticipantModel):
+    """Fails for a few parameters, in the way that `how` says."""
+
+    how: str = "raises"
+    above: float = 0.99
+    name: ClassVar[str] = "fragile"
+
+    @property
+    def parameters(self):
+        return {"p": ta.Uniform(0, 1)}
+
+    def simulate_one(self, parameters, design, rng, task):
+        zeros = np.zeros((task.blocks, task.trials))
+        if parameters["p"] > self.above:
+            if self.how == "raises":
+                raise ZeroDivisionError("no such luck")
+            return {"choice": zeros + np.nan, "reward": zeros}
+        return {"choice": rng.random(zeros.shape) < parameters["p"], "reward": zeros}
+
+
+@dataclass(frozen=True)
+class FragileAtOnce(ta.Model):
+    """The same for all participants at once."""
+
+    above: float = 0.99
+    name: ClassVar[str] = "fragile-at-once"
+
+    @property
+    def parameters(self):
+        return {"p": ta.Uniform(0, 1)}
+
+    def simulate(self, parameters, design, rng, task):
+        if (parameters["p"] > self.above).any():
+            raise ValueError("not with these")
+        choice = rng.random((len(parameters["p"]), task.blocks, task.trials)) < parameters["p"][:, None, None]
+        return ta.Behavior({"choice": choice.astype(int), "reward": np.zeros(choice.shape, int)})
+
+
+def test_one_at_a_time_and_all_at_once_behave_alike():
+    shares = []
+    for model in (biased(), biased_at_once()):
+        simulations = ta.simulate_models(TASK, [model], DESIGN, 4000, np.random.default_rng(1))
+        TASK.check(simulations.behavior)
+        bias = simulations.parameters[f"{model.name}.bias"]
+        fields = simulations.behavior.fields
+        shares.append([np.corrcoef(bias, fields["choice"].mean((1, 2)))[0, 1], fields["reward"].mean()])
+    np.testing.assert_allclose(*shares, atol=0.02)
+
+
+def test_a_participant_depends_neither_on_others_nor_on_who_simulates_it():
+    parameters = {"bias": np.linspace(0.1, 0.9, 40)}
+    alone = biased().simulate(parameters, DESIGN, np.random.default_rng(1), TASK)
+    first = biased().simulate({"bias": parameters["bias"][:7]}, DESIGN, np.random.default_rng(1), TASK)
+    np.testing.assert_array_equal(alone.fields["choice"][:7], first.fields["choice"])
+
+
+def test_options_are_keyword_arguments():
+    assert biased(stubborn=True) == biased(stubborn=True) != biased()
+    assert (biased(stubborn=True).simulate({"bias": [0.5]}, DESIGN, np.random.default_rng(1), TASK).fields["choice"] == 1).all()
+    with pytest.raises(TypeError):
+        biased(stuborn=True)
+
+
+def test_missed_trials_of_one_participant():
+    @ta.model(name="hasty", parameters={"p": ta.Uniform(0, 1)})
+    def hasty(parameters, design, rng, task):
+        ones = np.ones((task.blocks, task.trials), int)
+        return {"choice": ones, "reward": ones, "mask": np.arange(task.trials) < 3}
+
+    behavior = hasty().simulate({"p": [0.1, 0.2]}, DESIGN, np.random.default_rng(1), TASK)
+    assert behavior.mask.sum() == 2 * 2 * 3
+    assert behavior.fields["choice"].sum() == 12
+
+
+def test_a_model_without_parameters_can_be_told_apart_only():
+    @ta.model(name="coin", parameters={})
+    def coin(parameters, design, rng, task):
+        return {"choice": rng.integers(0, 2, (task.blocks, task.trials)), "reward": np.zeros((task.blocks, task.trials))}
+
+    assert len(ta.simulate_models(TASK, [coin(), biased()], DESIGN, 10, np.random.default_rng(1))) == 10
+    with pytest.raises(ta.StudyError, match="'coin' has none"):
+        ta.Study(TASK, [coin()], "estimate")
+
+
+def test_priors_must_be_priors():
+    with pytest.raises(ta.ModelError, match="names with priors"):
+        ta.model(name="x", parameters={"p": 0.5})
+
+
+def recorded_by(code, model):
+    """Run a reproduction as a user would, and check what it returns."""
+    found = eval(code, {"model": model, "np": np, "task": TASK})
+    TASK.check(ta.Behavior({name: np.asarray(values)[None] for name, values in found.items()}))
+
+
+@pytest.mark.parametrize("model", [Fragile(), Fragile("nan"), FragileAtOnce()], ids=["raises", "nan", "at once"])
+def test_a_failure_is_told_with_what_reproduces_it(model):
+    with pytest.raises(ta.ModelError) as error:
+        ta.simulate_models(TASK, [model], DESIGN, 1000, np.random.default_rng(1))
+    message = str(error.value)
+    assert "parameters {'p': 0.99" in message
+    assert "design [[0.2, 0.9], [0.5, 0.5]]" in message
+    code = message.split("see it again with ")[1].split(", then mend")[0]
+    with pytest.raises(Exception, match=r"no such luck|not with these|not one that the task can record"):
+        recorded_by(code, model)
+
+
+def test_a_failure_names_the_line_of_the_model():
+    with pytest.raises(ta.ModelError) as error:
+        ta.simulate_models(TASK, [Fragile()], DESIGN, 1000, np.random.default_rng(1))
+    place = error.value.where.rpartition(", line ")
+    assert place[0] == __file__
+    assert "no such luck" in Path(__file__).read_text().splitlines()[int(place[2]) - 1]
+
+
+@pytest.mark.parametrize("model", [Fragile(), Fragile("nan"), FragileAtOnce()], ids=["raises", "nan", "at once"])
+def test_skipped_participants_are_replaced_and_written_down(model, tmp_path):
+    how = OnFailure("skip", tmp_path / "failures.jsonl")
+    simulations = ta.simulate_models(TASK, [model], DESIGN, 2000, np.random.default_rng(1), how)
+    p = simulations.parameters[f"{model.name}.p"]
+    assert p.max() <= 0.99
+    assert simulations.behavior.mask.all()
+    failures = [json.loads(line) for line in how.record.read_text().splitlines()]
+    assert 5 <= len(failures) <= 50
+    assert all(failure["parameters"]["p"] > 0.99 and failure["model"] == model.name for failure in failures)
+    again = ta.simulate_models(TASK, [model], DESIGN, 2000, np.random.default_rng(1), OnFailure("skip"))
+    np.testing.assert_array_equal(p, again.parameters[f"{model.name}.p"])
+    np.testing.assert_array_equal(simulations.behavior.fields["choice"], again.behavior.fields["choice"])
+
+
+@pytest.mark.parametrize("model", [Fragile(above=0.8), FragileAtOnce(above=0.8)], ids=["one at a time", "at once"])
+def test_too_many_failures_are_not_skipped(model):
+    with pytest.raises(ta.ModelError, match="too many"):
+        ta.simulate_models(TASK, [model], DESIGN, 200, np.random.default_rng(1), OnFailure("skip"))
+
+
+def test_a_batch_that_fails_only_as_a_whole():
+    class Mixer(FragileAtOnce):
+        name = "mixer"
+
+        def simulate(self, parameters, design, rng, task):
+            if len(parameters["p"]) > 1:
+                raise ValueError("too many people")
+            return super().simulate({"p": parameters["p"] / 2}, design, rng, task)
+
+    with pytest.raises(ta.ModelError, match="none of them alone"):
+        ta.simulate_models(TASK, [Mixer()], DESIGN, 10, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ({"choice": np.zeros((2, 5))}, "fields of the task"),
+        ([1, 2], "a dictionary"),
+        ({"choice": np.zeros((5, 2)), "reward": np.zeros((2, 5))}, "wrong shape"),
+        ({"choice": np.full((2, 5), 2), "reward": np.zeros((2, 5))}, "from 0 to 1"),
+        ({"choice": np.zeros((2, 5)), "reward": np.full((2, 5), 0.5)}, "0 or 1"),
+    ],
+)
+def test_what_cannot_be_recorded(returned, message):
+    odd = ta.model(name="odd", parameters={"p": ta.Uniform(0, 1)})(lambda parameters, design, rng, task: returned)
+    with pytest.raises(ta.ModelError, match=message):
+        ta.simulate_models(TASK, [odd()], DESIGN, 3, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (3, "did not return a Behavior"),
+        ({"choice": np.zeros((4, 2, 5), int)}, "other fields"),
+        ({"choice": np.zeros((4, 2, 4), int), "reward": np.zeros((4, 2, 4), int)}, "wrong shape"),
+        ({"choice": np.full((4, 2, 5), np.nan), "reward": np.zeros((4, 2, 5), int)}, "failed in a simulation|wrong shape"),
+    ],
+)
+def test_what_cannot_be_recorded_of_many(returned, message):
+    odd = ta.model(name="odd", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)(lambda parameters, designs, rng, task: returned)
+    with pytest.raises(ta.ModelError, match=message):
+        ta.simulate_models(TASK, [odd()], DESIGN, 4, np.random.default_rng(1))
+
+
+SLOW = """
+import time
+import numpy as np
+import tellapart as ta
+
+@ta.model(name="slow", parameters={"p": ta.Uniform(0, 1)})
+def slow(parameters, design, rng, task, *, seconds: float = 0.005):
+    time.sleep(seconds)
+    choice = rng.random((task.blocks, task.trials)) < parameters["p"]
+    return {"choice": choice, "reward": np.zeros(choice.shape)}
+"""
+
+
+def test_workers_change_nothing_but_the_time(tmp_path):
+    (tmp_path / "models.py").write_text(SLOW)
+    (tmp_path / "study.toml").write_text(
+        '[study]\ngoal = "estimate"\n[task]\nuse = "bernoulli-bandit"\n[[models]]\nuse = "models:slow"\nseconds = 0.01\n'
+    )
+    study = ta.Study.from_file(tmp_path)
+    design = np.full((2, 3), 0.5)
+    here = ta.simulate_models(study.task, study.models, design, 60, np.random.default_rng(1))
+    with simulating_with(Workers(2)):
+        shared = ta.simulate_models(study.task, study.models, design, 60, np.random.default_rng(1))
+    np.testing.assert_array_equal(here.behavior.fields["choice"], shared.behavior.fields["choice"])
+    assert study.models[0].seconds == 0.01
+
+
+def test_a_game_is_a_fair_bandit():
+    rng, n = np.random.default_rng(1), 20_000
+    designs = np.broadcast_to([[0.2, 0.9, 0.5]], (n, 1, 3))
+    game = ta.BanditGame(designs, 2, rng)
+    shares = softmax([0.0, 1.0, 2.0])
+    for _ in range(2):
+        chosen, reward = game.play(shares)
+        np.testing.assert_allclose(chosen.mean((0, 1)), shares, atol=0.015)
+        np.testing.assert_allclose((chosen * reward).sum((0, 1)) / chosen.sum((0, 1)), [0.2, 0.9, 0.5], atol=0.02)
+    with pytest.raises(ta.ModelError, match="sum to 1"):
+        ta.BanditGame(designs, 2, rng).play([0.5, 0.6, 0.5])
+
+
+def test_the_example_learns_and_is_short():
+    assert len((EXAMPLE / "models.py").read_text().splitlines()) <= 40
+    study = ta.Study.from_file(EXAMPLE)
+    model = study.models[0]
+    n = 2000
+    keen = {"alpha_win": np.full(n, 0.5), "alpha_loss": np.full(n, 0.5), "beta": np.full(n, 8.0)}
+    played = model.simulate(keen, [[0.1, 0.1, 0.9]] * 2, np.random.default_rng(1), study.task).fields["choice"]
+    assert (played[:, :, 0] == 2).mean() == pytest.approx(1 / 3, abs=0.02)
+    assert (played[:, :, -1] == 2).mean() > 0.9
+    indifferent = {**keen, "beta": np.zeros(n)}
+    played = model.simulate(indifferent, [[0.1, 0.1, 0.9]] * 2, np.random.default_rng(1), study.task).fields["choice"]
+    assert (played == 2).mean() == pytest.approx(1 / 3, abs=0.01)
