@@ -44,7 +44,8 @@ def posterior_and_information():
         axes.axvline(0.7, color=INK, ls="-.", lw=1, label="true value")
         height = float(np.interp(0.7, x, after))
         axes.annotate("", (0.7, height), (0.7, 1.0), arrowprops={"arrowstyle": "->", "color": HABIT, "lw": 2})
-        axes.annotate(f"log {height:.1f} = {np.log(height):.2f} nats", (0.7, 2.2), (6, 0), textcoords="offset points", color=HABIT)
+        text = f"log {height:.1f} = {np.log(height):.2f} nats"
+        axes.annotate(text, (0.7, 1.6), (-6, 0), textcoords="offset points", color=HABIT, ha="right")
         axes.set(xlabel="parameter", ylabel="density", xlim=(0, 1))
         axes.legend(loc="upper left")
         return figure

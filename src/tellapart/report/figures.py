@@ -134,7 +134,7 @@ def reliability_figure(calibration: ModelCalibration, title: str) -> Figure:
         axes.errorbar(x, y, yerr=[2 * b.se for b in bins], fmt="o-", color=OURS, ms=5, capsize=3, label="simulated participants")
         axes.set(xlim=(0, 1), ylim=(-0.02, 1.02), title=title)
         axes.set(xlabel="probability given to a model", ylabel="how often it was the true one")
-        axes.legend(loc="upper left")
+        figure.legend(loc="outside lower center", ncols=2, columnspacing=0.8, handlelength=1.4)
         return figure
 
 

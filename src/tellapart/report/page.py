@@ -83,7 +83,7 @@ def render(content: Content) -> str:
         alternatives=_alternatives(content),
         search=_search(content),
         method=_method(content),
-        settings=_flat(content.provenance.get("settings", {})),
+        settings=[(name, json.dumps(value)) for name, value in _settings(content).items()],
         facts=_facts(content.provenance),
         bibtex=citations(_used(content), content.goal != "discriminate", content.validation is not None),
     )
@@ -222,13 +222,12 @@ def _search(content: Content) -> Panel | None:
 
 def _method(content: Content) -> list[str]:
     """How it was done, a paragraph each."""
-    details, settings = content.result.get("details", {}), content.provenance.get("settings", {})
     names = ", ".join(model.name for model in content.models)
     intro = (
         f"Participants of {names} were simulated, with parameters from the models' priors. Information is the mutual information of"
         " what is to be learned and the data, in nats; one nat is 1.44 bits."
     )
-    if details.get("method", settings.get("method")) == "bayesopt":
+    if _used(content).get("method") == "bayesopt":
         how = (
             "Designs were proposed by Bayesian optimization. For each, a neural network was trained on fresh simulations to tell data that"
             " belong to a model or its parameters from data that do not; the bound that it reaches is the estimate."
@@ -249,7 +248,12 @@ def _method(content: Content) -> list[str]:
 
 def _used(content: Content) -> dict[str, Any]:
     """The settings of the search, and what its result says of it."""
-    return {**content.provenance.get("settings", {}), **content.result.get("details", {})}
+    return {**_settings(content), **content.result.get("details", {})}
+
+
+def _settings(content: Content) -> dict[str, Any]:
+    """The settings of the search, "method" among them."""
+    return dict(content.provenance.get("study", {}).get("search", {}))
 
 
 def _facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -257,10 +261,6 @@ def _facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     keys = ("tellapart", "python", "platform", "processor", "cores", "workers", "started", "finished", "seconds")
     facts = [(key, str(provenance[key])) for key in keys if key in provenance]
     return facts + [(name, str(version)) for name, version in (provenance.get("packages") or {}).items()]
-
-
-def _flat(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name, json.dumps(value)) for name, value in settings.items()]
 
 
 def _panel(figure: Figure, name: str, caption: str) -> Panel:

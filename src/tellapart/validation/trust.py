@@ -175,9 +175,9 @@ def describe(estimator: Estimator, behavior: Behavior, design: ArrayLike) -> tup
 def plain_statistics(behavior: Behavior, fields: tuple[Field, ...]) -> Floats:
     """Statistics that anyone would look at first, (N, F), averaged over blocks.
 
-    For a categorical field: how often a choice repeats that of one, two and three trials before, how evenly categories are used, and
-    the longest run; how often a choice is repeated after each value of each binary field. For the others: mean, spread, and how much a
-    trial goes with the one before.
+    For a categorical field: how often a choice repeats that of one, two and three trials before, how evenly categories are used, the
+    longest run and how much runs differ in length; how often a choice is repeated after each value of each binary field. For the
+    others: mean, spread, and how much a trial goes with the one before.
     """
     columns: list[Floats] = []
     binary = [f for f in fields if f.kind == "binary"]
@@ -185,7 +185,7 @@ def plain_statistics(behavior: Behavior, fields: tuple[Field, ...]) -> Floats:
         values = behavior.fields[field.name]
         if field.kind == "categorical":
             columns += [_share(_repeats(values, lag), _both(behavior.mask, lag)) for lag in (1, 2, 3) if lag < values.shape[2]]
-            columns += [_evenness(values, behavior.mask, field.levels or 1), _longest_run(values, behavior.mask)]
+            columns += [_evenness(values, behavior.mask, field.levels or 1), *_runs(values, behavior.mask)]
             columns += [column for other in binary for column in _repeats_after(values, behavior, other)]
         else:
             columns += _moments(np.log(np.maximum(values, 1e-9)) if field.kind == "positive" else values.astype(np.float64), behavior.mask)
@@ -221,14 +221,25 @@ def _evenness(values: NDArray[Any], mask: NDArray[np.bool_], levels: int) -> Flo
     return np.asarray(-(shares * np.log(np.maximum(shares, 1e-12))).sum(-1).mean(1))
 
 
-def _longest_run(values: NDArray[Any], mask: NDArray[np.bool_]) -> Floats:
-    """The length of the longest run of one category as a share of the trials, averaged over blocks, (N,)."""
-    run = longest = mask[:, :, 0].astype(np.float64)
-    for t in range(1, values.shape[2]):
-        same = mask[:, :, t] & mask[:, :, t - 1] & (values[:, :, t] == values[:, :, t - 1])
-        run = np.where(same, run + 1.0, mask[:, :, t])
+def _runs(values: NDArray[Any], mask: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The longest run of one category as a share of the trials, averaged over blocks, and how much runs differ in length; (N,) each.
+
+    The second is the standard deviation of the lengths of all runs over their mean: 0 for someone who changes every fifth trial.
+    """
+    n, blocks, trials = values.shape
+    run, longest = np.zeros((n, blocks)), np.zeros((n, blocks))
+    count, total, squares = np.zeros(n), np.zeros(n), np.zeros(n)
+    for t in range(trials + 1):
+        goes_on = np.zeros((n, blocks), bool)
+        if 0 < t < trials:
+            goes_on = (values[:, :, t] == values[:, :, t - 1]) & mask[:, :, t] & mask[:, :, t - 1]
+        ended = np.where(goes_on, 0.0, run)
+        count, total, squares = count + (ended > 0).sum(1), total + ended.sum(1), squares + (ended**2).sum(1)
+        run = np.where(goes_on, run + 1.0, mask[:, :, t] if t < trials else 0.0)
         longest = np.maximum(longest, run)
-    return np.asarray((longest / np.maximum(mask.sum(2), 1)).mean(1))
+    mean = total / np.maximum(count, 1.0)
+    spread = np.sqrt(np.maximum(squares / np.maximum(count, 1.0) - mean**2, 0.0)) / np.maximum(mean, 1e-9)
+    return np.asarray((longest / np.maximum(mask.sum(2), 1)).mean(1)), np.asarray(spread)
 
 
 def _moments(values: Floats, mask: NDArray[np.bool_]) -> list[Floats]:

@@ -1,0 +1,163 @@
+"""The report: what is on the page, that the page needs nothing else, and how it looks in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from evidence import DESIGN, TASK
+
+from tellapart import AEG, WSLTS, InformationEstimate
+from tellapart.report.page import Content, recommendation, render
+from tellapart.validation.suite import validate
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium here to open the report with")
+
+INFORMATION = {"nats": 1.3, "se": 0.02, "kind": "lower bound", "n": 1000, "accuracy": 0.8, "accuracy_se": 0.01}
+RESULT = {
+    "design": DESIGN.tolist(),
+    "information": INFORMATION,
+    "baseline": {"nats": 1.1, "se": 0.03, "kind": "lower bound", "lowest": 1.0, "highest": 1.2},
+    "alternatives": [{"design": DESIGN.tolist(), **INFORMATION}],
+    "details": {"method": "amortized", "estimator": "posterior"},
+    "trace": [{"step": i, "training": 0.1 * i} for i in range(1, 9)],
+}
+SETTINGS = {"method": "amortized", "steps": 10}
+PROVENANCE = {"tellapart": "0.1.0", "python": "3.11", "packages": {"numpy": "2.0"}, "study": {"search": SETTINGS}, "seconds": 3}
+CURVE = [{"blocks": b, "trials": t, "nats": 0.065 * b * t, "se": 0.01} for b in (1, 2) for t in (3, 6, 9, 10)]
+
+
+@pytest.fixture(scope="module")
+def content(about_both):
+    estimates = [InformationEstimate(value, 0.02, "lower bound", 1000, 0.8, 0.01) for value in (1.3, 1.1, 1.0, 1.2)]
+    checks = validate(about_both, DESIGN, information=estimates[0], baseline=estimates[1:], n=200, n_at=30, n_exact=30, seed=1)
+    study = '[study]\nname = "<b>bandit</b>"\n'
+    return Content("bandit & co", "both", TASK, [WSLTS(), AEG()], RESULT, PROVENANCE, checks, CURVE, study, "tellapart design STUDY")
+
+
+@pytest.fixture(scope="module")
+def page(content):
+    return render(content)
+
+
+class Reader(HTMLParser):
+    """Collects what the tests ask about."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.ids, self.links, self.headings, self.open = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append((tag, found))
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found[key] for key in ("href", "src") if key in found]
+        self.headings += [int(tag[1])] if re.fullmatch(r"h[1-6]", tag) else []
+
+
+@pytest.fixture(scope="module")
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def test_the_recommendation_is_one_sentence_with_the_numbers(content):
+    text = recommendation(content)
+    assert text.startswith("Run the design 0.1,0.5,0.9; 0.3,0.3,0.7. One participant is expected to tell at least 1.30 nats")
+    assert "more than designs chosen by habit (1.10 on average)" in text
+    assert "80 % of participants" in text
+
+
+@pytest.mark.parametrize(("nats", "words"), [(1.12, "about as much as"), (0.8, "less than designs chosen by habit")])
+def test_the_recommendation_admits_when_there_is_nothing_to_gain(content, nats, words):
+    from dataclasses import replace
+
+    result = {**RESULT, "information": {**INFORMATION, "nats": nats}}
+    assert words in recommendation(replace(content, result=result))
+
+
+def test_every_section_is_there(read, page):
+    sections = {"design", "information", "curve", "confusion", "recovery", "calibration", "how", "cite", "reproduce"}
+    assert sections <= set(read.ids)
+    assert "@inproceedings{valentin2021bayesian" in page
+    assert "About 9 trials a block" in page
+    assert "&lt;b&gt;bandit&lt;/b&gt;" in page
+    assert "bandit &amp; co" in page
+
+
+def test_a_page_without_checks_has_the_design_all_the_same(content):
+    from dataclasses import replace
+
+    bare = render(replace(content, validation=None, curve=(), result={**RESULT, "baseline": None, "alternatives": [], "trace": []}))
+    assert 'id="design"' in bare
+    assert 'id="calibration"' not in bare
+
+
+def test_the_page_holds_everything_it_shows(read, page):
+    assert all(link.startswith("#") for link in read.links)
+    assert not [tag for tag, _ in read.tags if tag in ("script", "link", "iframe", "img")]
+    assert "@import" not in page
+    assert not re.findall(r"url\((?!#)", page)
+
+
+def test_ids_are_unique_and_links_lead_somewhere(read):
+    assert len(read.ids) == len(set(read.ids))
+    assert {link[1:] for link in read.links} <= set(read.ids)
+
+
+def test_those_who_listen_or_use_the_keyboard_are_served(read):
+    tags = [tag for tag, _ in read.tags]
+    assert ("html", {"lang": "en"}) in read.tags
+    assert {"header", "nav", "main", "footer"} <= set(tags)
+    assert read.headings[0] == 1
+    assert read.headings.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in zip(read.headings, read.headings[1:], strict=False))
+    svgs = [found for tag, found in read.tags if tag == "svg"]
+    assert len(svgs) == tags.count("figure") == tags.count("figcaption")
+    assert all(found["role"] == "img" and found["aria-labelledby"] in read.ids for found in svgs)
+    assert tags.count("caption") == tags.count("table")
+    assert all("scope" in found for tag, found in read.tags if tag == "th")
+    assert all("tabindex" in found for _, found in read.tags if found.get("class") == "scroll")
+
+
+MEASURE = """<script>
+addEventListener("load", () => {
+  const wide = [...document.querySelectorAll("svg, p, table, h1, pre")].filter(e => e.getBoundingClientRect().right > innerWidth + 1
+    && !e.closest(".scroll")).length;
+  const texts = [...document.querySelectorAll("p, td, figcaption")].map(e => parseFloat(getComputedStyle(e).fontSize));
+  const said = {page: document.documentElement.scrollWidth, window: innerWidth, wide, smallest: Math.min(...texts),
+    shown: [...document.querySelectorAll("svg")].filter(e => e.getBoundingClientRect().height > 50).length,
+    figures: document.querySelectorAll("svg").length};
+  document.documentElement.setAttribute("data-measured", JSON.stringify(said));
+});
+</script></body>"""
+
+
+def browse(tmp_path, html, *options):
+    (tmp_path / "report.html").write_text(html)
+    quiet = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    command = [BROWSER, *quiet.split(), "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", *options]
+    return subprocess.run([*command, (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_browser_everything_fits_the_window(tmp_path, page, width):
+    dom = browse(tmp_path, page.replace("</body>", MEASURE), "--dump-dom", f"--window-size={width},900")
+    measured = json.loads(re.search(r'data-measured="([^"]+)"', dom).group(1).replace("&quot;", '"'))
+    assert measured["page"] <= measured["window"]
+    assert measured["wide"] == 0
+    assert measured["shown"] == measured["figures"] > 10
+    assert measured["smallest"] >= 14
+
+
+@needs_browser
+def test_in_a_browser_the_page_can_be_seen_and_printed(tmp_path, page):
+    browse(tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=390,900")
+    assert (tmp_path / "page.png").stat().st_size > 10_000
+    browse(tmp_path, page, f"--print-to-pdf={tmp_path / 'page.pdf'}", "--no-pdf-header-footer")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,88 @@
+"""Estimators to check: one that is exact, or exact and then tempered on purpose, and one that was trained for a moment."""
+
+import numpy as np
+import pytest
+import torch
+
+from tellapart import AEG, GLS, WSLTS, Behavior, BernoulliBandit
+from tellapart.estimators.base import Estimator, Goal
+from tellapart.estimators.posterior import PosteriorEstimator
+from tellapart.networks.encoders import BlockEncoder, HistoryEncoder
+from tellapart.training import Stream, Trainer, TrainingSettings
+
+TASK = BernoulliBandit(arms=3, blocks=2, trials=10)
+DESIGN = np.array([[0.1, 0.5, 0.9], [0.3, 0.3, 0.7]])
+
+
+class ExactEstimator(Estimator):
+    """The exact posterior p(v | y), or p(v | y)^power, normalised: overconfident for a power above 1, underconfident below it."""
+
+    def __init__(self, goal, power=1.0):
+        super().__init__(goal, BlockEncoder(goal.task, summaries=2, hidden=(4,)))
+        self.power = power
+
+    def bound(self, batch, generator=None):
+        log_q = self.log_model_probabilities(batch.inputs)
+        return log_q.gather(-1, batch.model[:, None]).squeeze(-1) + np.log(len(self.goal.models))
+
+    def log_model_probabilities(self, inputs):
+        behavior = self._behavior(inputs)
+        evidence = [model.log_evidence(behavior, DESIGN, self.goal.task) for model in self.goal.models]
+        return torch.log_softmax(self.power * torch.from_numpy(np.stack(evidence, -1)), -1)
+
+    def sample_theta(self, inputs, model, draws, generator):
+        chosen = self.goal.models[model]
+        posterior = chosen.exact_posterior(self._behavior(inputs), DESIGN, self.goal.task)
+        z = [self._draw(posterior, name, prior, draws, generator) for name, prior in chosen.parameters.items()]
+        return torch.from_numpy(np.stack(z, -1).astype(np.float32))
+
+    def _draw(self, posterior, name, prior, draws, generator):
+        """Draws of one parameter on the normal scale, (draws, N), by inverting the distribution function on its nodes."""
+        order = np.argsort(posterior.nodes[name], kind="stable")
+        nodes, weights = posterior.nodes[name][order], posterior.weights[name][:, order]
+        width = np.gradient(prior.cdf(nodes))
+        density = np.where(width > 0, weights / np.maximum(width, 1e-12), 0.0) ** self.power * width
+        below = np.cumsum(density, axis=1) - 0.5 * density
+        below /= density.sum(axis=1, keepdims=True)
+        u = generator.random((len(below), draws))
+        return prior.to_normal(np.stack([np.interp(u[i], below[i], nodes) for i in range(len(below))])).T
+
+    def _behavior(self, inputs):
+        values = inputs.numpy()
+        return Behavior({"choice": values[..., 0].astype(np.int16), "reward": values[..., 1].astype(np.int8)})
+
+
+def exact(goal="discriminate", power=1.0, models=None):
+    models = models or ((WSLTS(), AEG()) if goal != "estimate" else (AEG(),))
+    return ExactEstimator(Goal(goal, TASK, tuple(models)), power)
+
+
+def train(goal, models, task=TASK, steps=80, seed=0):
+    """A posterior estimator after a few steps of training over baseline designs."""
+    torch.manual_seed(seed)
+    encoder = HistoryEncoder(task, summaries=16, width=24)
+    estimator = PosteriorEstimator(Goal(goal, task, tuple(models)), encoder, hidden=(32, 32), transforms=1, bins=4)
+    trainer = Trainer(estimator, TrainingSettings(learning_rate=5e-3, clip=1.0), steps)
+    trainer.run(Stream(estimator, lambda n, rng: task.baseline(n, rng), 96, (seed,)))
+    return estimator.eval()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Small networks are quicker on one thread, much so if the other cores are busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def about_both(one_thread):
+    """Trained for a moment to tell two models apart and to estimate their parameters."""
+    return train("both", [WSLTS(), AEG()])
+
+
+@pytest.fixture(scope="session")
+def about_models(one_thread):
+    """Trained for a moment to tell three models apart, with more trials."""
+    return train("discriminate", [WSLTS(), AEG(), GLS()], BernoulliBandit(3, 2, 30))
