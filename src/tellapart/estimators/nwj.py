@@ -30,6 +30,6 @@ class NWJEstimator(CriticEstimator):
 
 
 def safe_exp(x: Tensor) -> Tensor:
-    """e^x up to x = LIMIT, from there on its tangent: finite for every x, and steep enough to lead back."""
+    """e^x up to x = LIMIT, from there on its tangent: finite for every x up to 10^29, and steep enough to lead back."""
     capped = x.clamp(max=LIMIT)
     return capped.exp() * (1.0 + x - capped)
