@@ -100,11 +100,13 @@ class Behavior:
         mask = np.ones(first, bool) if self.mask is None else np.asarray(self.mask, bool)
         if mask.shape != first:
             raise DataError("The mask of a behavior must have the shape of its fields.", expected=str(first), got=mask.shape)
-        fields = {name: np.where(mask, values, np.zeros((), np.asarray(values).dtype)) for name, values in self.fields.items()}
+        fields = {name: np.asarray(values) for name, values in self.fields.items()}
+        if not mask.all():
+            fields = {name: np.where(mask, values, np.zeros((), values.dtype)) for name, values in fields.items()}
         participants = np.arange(first[0]) if self.participants is None else np.asarray(self.participants)
         if participants.shape != first[:1]:
             raise DataError("A behavior must have one label a participant.", expected=f"{first[0]} labels", got=participants.shape)
-        object.__setattr__(self, "fields", fields if not mask.all() else {k: np.asarray(v) for k, v in self.fields.items()})
+        object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "mask", mask)
         object.__setattr__(self, "participants", participants)
 

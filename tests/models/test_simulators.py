@@ -2,12 +2,14 @@
 
 import random
 
+import numba as nb
 import numpy as np
 import pytest
 import reference
 from scipy import stats
 
-from tellapart.models import known_models
+from tellapart.models import known_models, wslts
+from tellapart.models.compiled import standard_normal
 from tellapart.models.simulation import simulate_models
 from tellapart.tasks.bandit import BernoulliBandit
 
@@ -114,6 +116,67 @@ def test_same_seed_same_simulations():
     one, other = (simulate_models(task, models, [[0.2, 0.5, 0.8]] * 2, 600, np.random.default_rng(3)) for _ in range(2))
     assert one.behavior.fields["choice"].tobytes() == other.behavior.fields["choice"].tobytes()
     assert all(one.parameters[name].tobytes() == other.parameters[name].tobytes() for name in one.parameters)
+
+
+# ---- random numbers
+
+
+@nb.njit
+def many_normals(out, stream):
+    for i in range(out.size):
+        out[i] = standard_normal(stream)
+
+
+@nb.njit
+def many_gammas(out, c, d, stream):
+    for i in range(out.size):
+        out[i] = wslts.gamma(c, d, stream)
+
+
+@nb.njit
+def many_centred(out, log_a, stream):
+    for i in range(out.size):
+        out[i] = wslts.centred_log_gamma(log_a, stream)
+
+
+def test_normal_numbers_are_normal():
+    """Chi-square test of 4 million over 400 equally likely cells, and binomial tests of the tails; false alarm 1e-4 over all."""
+    out, stream = np.empty(4_000_000), np.array([11], np.uint64)
+    many_normals(out, stream)
+    counts = np.bincount((stats.norm.cdf(out) * 400).astype(int), minlength=400)
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM / 6
+    for edge in (-4.0, -3.6541528853610088, 3.6541528853610088, 4.0):
+        hits = int((out < edge).sum() if edge < 0 else (out > edge).sum())
+        assert stats.binomtest(hits, out.size, stats.norm.sf(abs(edge))).pvalue > FALSE_ALARM / 6
+    beyond = np.abs(out[np.abs(out) > 3.6541528853610088])
+    assert stats.kstest(stats.norm.sf(beyond) / stats.norm.sf(3.6541528853610088), "uniform").pvalue > FALSE_ALARM / 6
+
+
+@pytest.mark.parametrize("a", [1.0, 1.3, 2.0, 7.5, 400.0, 1e8])
+def test_gamma_draws(a):
+    """Kolmogorov-Smirnov tests of 200,000 draws, plain and on the log scale; false alarm 1e-4 over all."""
+    plain, logs, stream = np.empty(200_000), np.empty(200_000), np.array([12], np.uint64)
+    d = a - 1 / 3
+    many_gammas(plain, 1 / (3 * np.sqrt(d)), d, stream)
+    many_centred(logs, np.log(a), stream)
+    for draws in (plain, a * np.exp(logs)):
+        assert stats.kstest(stats.gamma(a).cdf(draws), "uniform").pvalue > FALSE_ALARM / 12
+
+
+@pytest.mark.parametrize("log_a", [25.0, 60.0, 1000.0, 5000.0])
+def test_noise_of_needles(log_a):
+    """log of a Gamma draw over a is normal with standard deviation 1 / sqrt(a) for large a; false alarm 1e-4 over all."""
+    out = np.empty(200_000)
+    many_centred(out, log_a, np.array([13], np.uint64))
+    assert stats.kstest(out * np.exp(0.5 * min(log_a, 1300.0)), "norm").pvalue > FALSE_ALARM / 4
+
+
+def test_the_quick_test_of_gamma_draws_accepts_nothing_that_the_slow_one_would_not():
+    for d in np.concatenate([np.linspace(2 / 3, 1, 50), np.geomspace(1, 1e6, 200)]):
+        c = 1 / (3 * np.sqrt(d))
+        x = np.concatenate([np.linspace(-2 / c, 0, 2001), np.linspace(0, 40, 2001)])
+        slow = np.array([wslts.log_acceptance.py_func(c, d, value) for value in x])
+        assert (wslts.surely_accepted.py_func(c, x) <= np.exp(slow) + 1e-9 * d**0.5).all()
 
 
 # ---- limits of the parameters

@@ -33,35 +33,29 @@ from ..priors import Prior, Uniform
 from ..tasks.base import Task
 from .bandit import BanditModel, Convention, check_convention
 from .base import ExactPosterior, Floats, Parameters
-from .compiled import bandit_simulator, below, pick, uniform
+from .compiled import bandit_simulator, count_from, pick, uniform
 from .replay import Descriptions, bandit_replay
 
 
 @nb.njit(cache=True, forceinline=True)
-def candidates(wins: Any, losses: Any, prior_losses: Any, scratch: Any) -> Any:
-    """Mark in `scratch` the arms of maximal expected reward (1 + w) / (1 + prior_losses + w + l); return how many."""
-    best, count = -1.0, 0
+def best_expected(wins: Any, losses: Any, prior_losses: Any, scratch: Any) -> Any:
+    """Write the expected rewards (1 + w) / (1 + prior_losses + w + l) into `scratch`; return the largest."""
+    best = 0.0
     for k in range(wins.size):
-        expected = (1.0 + wins[k]) / (1.0 + prior_losses + wins[k] + losses[k])
-        if expected > best:
-            best, count = expected, 0
-        count += expected == best
-        scratch[k] = expected
-    for k in range(wins.size):
-        scratch[k] = 1.0 if scratch[k] == best else 0.0
-    return count
+        scratch[k] = (1.0 + wins[k]) / (1.0 + prior_losses + wins[k] + losses[k])
+        best = scratch[k] if scratch[k] > best else best
+    return best
 
 
 @nb.njit(cache=True, forceinline=True)
 def _choose(previous: Any, wins: Any, losses: Any, theta: Any, prior_losses: Any, scratch: Any, stream: Any) -> Any:
     explore = uniform(stream) < theta[0]
     sticky = uniform(stream) < theta[1]
-    if explore:
-        return previous if sticky else below(wins.size, stream)
-    count = candidates(wins, losses, prior_losses, scratch)
-    if sticky and scratch[previous] == 1.0:
-        return previous
-    return pick(scratch, count, 1.0, stream)
+    best = best_expected(wins, losses, prior_losses, scratch)
+    # to explore is to be content with any arm
+    least = 0.0 if explore else best
+    other = pick(scratch, least, True, stream)
+    return previous if sticky & (scratch[previous] >= least) else other
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -78,14 +72,14 @@ def choose_released(trial: Any, previous: Any, won: Any, wins: Any, losses: Any,
 
 @nb.njit(cache=True, forceinline=True)
 def _describe(previous: Any, wins: Any, losses: Any, choice: Any, prior_losses: Any, scratch: Any, row: Any) -> None:
-    count = candidates(wins, losses, prior_losses, scratch)
+    best = best_expected(wins, losses, prior_losses, scratch)
     if choice == previous:
-        kind = 4 if scratch[choice] == 1.0 else 3
-    elif scratch[choice] == 1.0:
-        kind = 2 if scratch[previous] == 1.0 else 1
+        kind = 4 if scratch[choice] == best else 3
+    elif scratch[choice] == best:
+        kind = 2 if scratch[previous] == best else 1
     else:
         kind = 0
-    row[0] = 1 + kind * wins.size + count - 1
+    row[0] = 1 + kind * wins.size + count_from(scratch, best) - 1
 
 
 @nb.njit(cache=True, forceinline=True)

@@ -39,9 +39,12 @@ from ..tasks.base import Task
 from ..threads import in_threads
 from .bandit import BanditModel, Convention, check_convention
 from .base import ExactPosterior, Floats, Parameters
-from .compiled import bandit_simulator, below, pick, uniform
+from .compiled import bandit_simulator, count_from, pick, uniform
 from .replay import bandit_replay
 
+_STATES = np.array([0.0, 1.0])
+_WEIGHTS = np.array([1.0, 2.0**26])
+"""Of the less and the more important of wins and losses; no block has as many trials as the latter."""
 SAME, BETTER_WORSE, DILEMMA = 0, 1, 2
 STAYS = 2
 """In a description, in place of the reward by which the latent state moved: it did not move."""
@@ -60,18 +63,18 @@ def situation(wins: Any, losses: Any) -> Any:
 
 
 @nb.njit(cache=True, forceinline=True)
-def target_set(wins: Any, losses: Any, exploit: Any, scratch: Any) -> Any:
-    """Mark the target set in `scratch`, return its size. Outside a dilemma the state `exploit` does not matter."""
-    best_first, best_second, count = -1e300, -1e300, 0
+def best_score(wins: Any, losses: Any, exploit: Any, scratch: Any) -> Any:
+    """Write a score of each arm into `scratch`, return the largest: the arms that have it are the target set.
+
+    By wins first and then losses if `exploit`, the other way round if not; outside a dilemma that does not matter.
+    """
+    # looked up, because "if" would be a branch that the processor guesses wrong half of the time
+    per_win, per_loss = _WEIGHTS[np.int64(exploit)], _WEIGHTS[1 - np.int64(exploit)]
+    best = -np.inf
     for k in range(wins.size):
-        first, second = (wins[k], -losses[k]) if exploit else (-losses[k], wins[k])
-        if first > best_first or (first == best_first and second > best_second):
-            best_first, best_second, count = first, second, 0
-        count += first == best_first and second == best_second
-    for k in range(wins.size):
-        first, second = (wins[k], -losses[k]) if exploit else (-losses[k], wins[k])
-        scratch[k] = 1.0 if first == best_first and second == best_second else 0.0
-    return count
+        scratch[k] = per_win * wins[k] - per_loss * losses[k]
+        best = scratch[k] if scratch[k] > best else best
+    return best
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -80,14 +83,11 @@ def _choose(trial: Any, won: Any, wins: Any, losses: Any, theta: Any, released: 
         memory[0] = 1.0 if uniform(stream) < 0.5 else 0.0
     case = situation(wins, losses)
     if case == DILEMMA or not released:
-        exploit = uniform(stream) < theta[1 + 2 * int(memory[0]) + int(won)]
-        memory[0] = 1.0 if exploit else 0.0
-    count = target_set(wins, losses, memory[0] == 1.0, scratch)
-    arms = wins.size
-    if count == arms:
-        return below(arms, stream)
-    accurate = (released and case == SAME) or uniform(stream) < theta[0]
-    return pick(scratch, count, 1.0, stream) if accurate else pick(scratch, arms - count, 0.0, stream)
+        memory[0] = _STATES[np.int64(uniform(stream) < theta[1 + 2 * int(memory[0]) + int(won)])]
+    best = best_score(wins, losses, memory[0] == 1.0, scratch)
+    all_arms = count_from(scratch, best) == wins.size
+    accurate = (uniform(stream) < theta[0]) | all_arms | (released and case == SAME)
+    return pick(scratch, best, accurate, stream)
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -106,8 +106,8 @@ def choose_released(trial: Any, previous: Any, won: Any, wins: Any, losses: Any,
 def _describe(won: Any, wins: Any, losses: Any, choice: Any, released: Any, scratch: Any, row: Any) -> None:
     arms, case = wins.size, situation(wins, losses)
     for state in range(2):
-        count = target_set(wins, losses, state == 1, scratch)
-        inside = scratch[choice] == 1.0
+        best = best_score(wins, losses, state == 1, scratch)
+        count, inside = count_from(scratch, best), scratch[choice] == best
         if count == arms or (released and case == SAME):
             row[state] = 2 * arms + count if inside else 3 * arms + 1
         else:

@@ -4,7 +4,8 @@ After a win stay with probability gamma_w; after a loss shift with probability g
 is Thompson sampling among the *other* arms: draw x_k ~ Beta((1 + w_k)^lambda, (1 + l_k)^lambda) for every arm but the
 previous one and take the largest.
 
-The exponent can be large, so nothing is raised to a power here: with a = (1 + w)^lambda and b = (1 + l)^lambda,
+A Beta(a, b) draw has odds Gamma(a) / Gamma(b), and the arm of the largest odds is the one to take. The exponent can be large:
+where a and b are, nothing is raised to a power. With a = (1 + w)^lambda and b = (1 + l)^lambda,
 
     logit x = lambda log((1 + w) / (1 + l)) + e_a - e_b,      e_a = log(Gamma(a) draw) - log a,
 
@@ -39,6 +40,8 @@ from .replay import FIRST, bandit_replay
 from .thompson import probability_largest
 
 _LOGS = np.log1p(np.arange(256.0))
+_NEEDLE = 20.0
+"""log a from which a Gamma(a) draw differs so little from a that the difference is computed by itself."""
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -48,60 +51,90 @@ def log_one_plus(count: Any) -> Any:
 
 
 @nb.njit(cache=True, forceinline=True)
-def centred_log_gamma(log_a: Any, x: Any, stream: Any) -> Any:
-    """log(Gamma(a) draw) - log a for a >= 1, given log a; Marsaglia and Tsang (2000) on the log scale.
-
-    `x` is the standard normal number of the first proposal; later ones, rarely needed, come from the stream.
-    """
-    if log_a == 0.0:
-        return np.log(-np.log(uniform(stream)))
-    # 1 / sqrt(a); the limit keeps it above zero, so that even then there is noise to tell arms of equal odds apart
-    root = np.exp(-0.5 * min(log_a, 1300.0))
-    third = root * root / 3.0
-    c = root / (3.0 * np.sqrt(1.0 - third))
-    if c < 1e-5:
-        # accepted with probability 1 - O(c^2), by a test that would have lost its digits
-        return 3.0 * c * x - third
-    while True:
-        v = 1.0 + c * x
-        if v > 0.0:
-            cube, u = v * v * v, uniform(stream)
-            if u < 1.0 - 0.0331 * x * x * x * x or np.log(u) < 0.5 * x * x + (1.0 - third) / (3.0 * third) * (1.0 - cube + np.log(cube)):
-                return np.log(cube * (1.0 - third))
-        x = standard_normal(stream)
+def surely_accepted(c: Any, x: Any) -> Any:
+    """A lower bound of exp(log_acceptance)."""
+    s = c * x
+    return 1.0 - (0.0834 + 0.069 * (abs(s) - s)) * (s * s) * (x * x)
 
 
 @nb.njit(cache=True, forceinline=True)
-def centred_logit_beta(log_a: Any, log_b: Any, stream: Any) -> Any:
-    """logit(Beta(a, b) draw) - log(a / b) for a, b >= 1."""
-    radius, angle = 0.0, 0.0
-    if log_a > 0.0 or log_b > 0.0:
-        radius, angle = np.sqrt(-2.0 * np.log(uniform(stream))), 2.0 * np.pi * uniform(stream)
-    # an exponential variable (log a = 0) needs no normal number, and cosines are dear
-    x = radius * np.cos(angle) if log_a > 0.0 else 0.0
-    y = radius * np.sin(angle) if log_b > 0.0 else 0.0
-    return centred_log_gamma(log_a, x, stream) - centred_log_gamma(log_b, y, stream)
+def log_acceptance(c: Any, d: Any, x: Any) -> Any:
+    """log of the probability at which d (1 + c x)^3, for a standard normal x, is accepted as a Gamma draw."""
+    v = 1.0 + c * x
+    return 0.5 * x * x + d * (1.0 - v * v * v + 3.0 * np.log(v)) if v > 0.0 else -np.inf
+
+
+@nb.njit(cache=True, forceinline=True)
+def gamma(c: Any, d: Any, stream: Any) -> Any:
+    """A Gamma(a) draw for a >= 1, given d = a - 1/3 and c = 1 / (3 sqrt(d)); Marsaglia and Tsang (2000).
+
+    Their test that spares the logarithms is u < 1 - 0.0331 x^4 for every a. This one lets more pass, and ever more as a grows; what
+    passes would be accepted anyway (a test compares the two on a grid), and what has v <= 0 does not pass.
+    """
+    x, u = standard_normal(stream), uniform(stream)
+    while u >= surely_accepted(c, x) and np.log(u) >= log_acceptance(c, d, x):
+        x, u = standard_normal(stream), uniform(stream)
+    v = 1.0 + c * x
+    return d * (v * v * v)
+
+
+@nb.njit(cache=True, forceinline=True)
+def gamma_of_count(count: Any, power: Any, memory: Any, stream: Any) -> Any:
+    """A Gamma((1 + count)^power) draw; what depends on the count alone is computed once a block."""
+    place = 2 * int(count)
+    if memory[place] == 0.0:
+        d = np.exp(power * log_one_plus(count)) - 1.0 / 3.0
+        memory[place], memory[place + 1] = 1.0 / (3.0 * np.sqrt(d)), d
+    return gamma(memory[place], memory[place + 1], stream)
+
+
+@nb.njit(cache=True)
+def centred_log_gamma(log_a: Any, stream: Any) -> Any:
+    """log(Gamma(a) draw) - log a for a >= 1, given log a."""
+    if log_a < _NEEDLE:
+        d = np.exp(log_a) - 1.0 / 3.0
+        return np.log(gamma(1.0 / (3.0 * np.sqrt(d)), d, stream)) - log_a
+    # 1 / sqrt(a); the limit keeps it above zero, so that even then there is noise to tell arms of equal odds apart
+    root = np.exp(-0.5 * min(log_a, 1300.0))
+    third = root * root / 3.0
+    # the proposal of `gamma`, accepted with probability 1 - O(1 / a) by a test that would have lost its digits
+    return 3.0 * np.log1p(root * standard_normal(stream) / (3.0 * np.sqrt(1.0 - third))) + np.log1p(-third)
+
+
+@nb.njit(cache=True)
+def thompson_among_needles(previous: Any, wins: Any, losses: Any, power: Any, stream: Any) -> Any:
+    """Thompson sampling among the other arms where a and b are too large for products: on the logit scale."""
+    best, best_noise = -1, 0.0
+    for k in range(wins.size):
+        if k == previous:
+            continue
+        noise = centred_log_gamma(power * log_one_plus(wins[k]), stream) - centred_log_gamma(power * log_one_plus(losses[k]), stream)
+        if best >= 0:
+            odds_ratio = ((1.0 + wins[k]) * (1.0 + losses[best])) / ((1.0 + losses[k]) * (1.0 + wins[best]))
+            if power * np.log(odds_ratio) + (noise - best_noise) <= 0.0:
+                continue
+        best, best_noise = k, noise
+    return best
 
 
 @nb.njit(cache=True, forceinline=True)
 def choose(trial: Any, previous: Any, won: Any, wins: Any, losses: Any, theta: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Stay or shift, and where to; theta = (gamma_w, gamma_l, lambda)."""
-    stay = uniform(stream) < (theta[0] if won else 1.0 - theta[1])
-    if stay:
+    if uniform(stream) < (theta[0] if won else 1.0 - theta[1]):
         return previous
-    if wins.size == 2:
+    arms = wins.size
+    if arms == 2:
         return 1 - previous
-    best, best_noise = -1, 0.0
-    for k in range(wins.size):
-        if k == previous:
-            continue
-        noise = centred_logit_beta(theta[2] * log_one_plus(wins[k]), theta[2] * log_one_plus(losses[k]), stream)
-        if best >= 0:
-            odds_ratio = ((1.0 + wins[k]) * (1.0 + losses[best])) / ((1.0 + losses[k]) * (1.0 + wins[best]))
-            if theta[2] * np.log(odds_ratio) + (noise - best_noise) <= 0.0:
-                continue
-        best, best_noise = k, noise
-    return best
+    if theta[2] * log_one_plus(trial) > _NEEDLE:
+        return thompson_among_needles(previous, wins, losses, theta[2], stream)
+    choice, best = previous, 0.0
+    for step in range(1, arms):
+        k = previous + step
+        k = k - arms if k >= arms else k
+        odds = gamma_of_count(wins[k], theta[2], memory, stream) / gamma_of_count(losses[k], theta[2], memory, stream)
+        choice = k if odds > best else choice
+        best = odds if odds > best else best
+    return choice
 
 
 WIN_STAY, WIN_SHIFT, LOSS_STAY, LOSS_SHIFT = 1, 2, 3, 4
