@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .run import DesignResult, Run, find_design
     from .study import Study
     from .tasks.bandit import BernoulliBandit
-    from .tasks.base import DesignSpace, Symmetry, Task
+    from .tasks.base import Constraint, DesignSpace, Symmetry, Task, Variable
+    from .tasks.constraints import fixed_total, increasing
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,10 @@ __all__ = [
     "Task",
     "DesignSpace",
     "Symmetry",
+    "Variable",
+    "Constraint",
+    "increasing",
+    "fixed_total",
     "Model",
     "ParticipantModel",
     "model",
@@ -88,7 +93,8 @@ _HOMES = {
     "run": ("DesignResult", "Run", "find_design"),
     "study": ("Study",),
     "tasks.bandit": ("BernoulliBandit",),
-    "tasks.base": ("DesignSpace", "Symmetry", "Task"),
+    "tasks.constraints": ("fixed_total", "increasing"),
+    "tasks.base": ("Constraint", "DesignSpace", "Symmetry", "Task", "Variable"),
 }
 
 

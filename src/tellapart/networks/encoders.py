@@ -57,9 +57,7 @@ class Encoder(nn.Module, ABC):
         """Features, then each block's design scaled to [-1, 1] if the estimator must see it, then the mask."""
         parts = [features]
         if not self.task.design_acts_through_data:
-            space = self.task.design_space
-            low, high = np.array(space.low), np.array(space.high)
-            scaled = (2.0 * (designs - low) / (high - low) - 1.0).astype(np.float32)[:, : mask.shape[1], None, :]
+            scaled = self.task.design_space.describe(designs)[:, : mask.shape[1], None, :]
             parts.append(np.broadcast_to(scaled, (*mask.shape, scaled.shape[-1])))
         parts.append(mask[..., None].astype(np.float32))
         return torch.from_numpy(np.concatenate(parts, axis=-1))
@@ -67,7 +65,7 @@ class Encoder(nn.Module, ABC):
     @property
     def extra(self) -> int:
         """How many features `with_design` adds."""
-        return 1 + (0 if self.task.design_acts_through_data else len(self.task.design_space.variables))
+        return 1 + (0 if self.task.design_acts_through_data else self.task.design_space.features)
 
 
 def field_features(values: NDArray[np.generic], field: Field, *, one_hot: bool) -> NDArray[np.float32]:

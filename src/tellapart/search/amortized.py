@@ -43,8 +43,6 @@ ESTIMATOR = "estimator.safetensors"
 
 ENCODERS = ("auto", "history", "sequence", "blocks")
 ESTIMATORS = ("posterior", "nwj", "infonce")
-STEPS = {"discriminate": 6000, "estimate": 9000, "both": 9000}
-"""Steps of training if none are given, by goal."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Amortized(Search):
         estimator: "posterior", or a critic bound on the same encoder: "nwj", "infonce".
         encoder: "history" (the task describes its trials), "sequence" (the fields as they are), "blocks" (the paper's), or
             "auto": the first that the task allows.
-        steps: Steps of training; 0 for the default of the goal.
+        steps: Steps of training; 0 for a default that grows with the number of parameters to be learned.
         batch: Participants a step.
         learning_rate: At its peak.
         simulations: For slow simulators: simulate no more than about this many participants, keep them in the run folder, and
@@ -75,7 +73,7 @@ class Amortized(Search):
     encoder: str = "auto"
     steps: int = 0
     batch: int = 256
-    learning_rate: float = 5e-3
+    learning_rate: float = 1e-2
     simulations: int = 0
     unfinished: float = 0.2
     survey: int = 256
@@ -163,8 +161,9 @@ class Amortized(Search):
         return estimator.to(device)
 
     def total_steps(self, goal: Goal) -> int:
-        """Steps of training."""
-        return self.steps or STEPS[goal.name]
+        """Steps of training: those given, or more of them the more parameters are to be learned."""
+        parameters = goal.widest if goal.about_parameters else 0
+        return self.steps or 4000 + 1000 * parameters
 
 
 _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH = range(1, 7)
@@ -354,9 +353,9 @@ class Mixture:
         designs = np.where(rng.random((n, 1, 1)) < 0.6, space.spread(n, rng), self.task.baseline(n, rng))
         if self.focus is None:
             return designs
-        near = self.focus[rng.integers(0, len(self.focus), n)]
-        width = (np.array(space.high) - np.array(space.low)) * np.where(rng.random((n, 1, 1)) < 0.5, 0.0, 0.05)
-        near = np.clip(near + width * rng.standard_normal(near.shape), space.low, space.high)
+        near = space.to_unit(self.focus[rng.integers(0, len(self.focus), n)])
+        width = np.where(rng.random((n, 1, 1)) < 0.5, 0.0, 0.05)
+        near = space.from_unit(near + width * rng.standard_normal(near.shape))
         return np.where(rng.random((n, 1, 1)) < 0.5, near, designs)
 
 

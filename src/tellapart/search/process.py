@@ -105,12 +105,10 @@ class InformationProcess:
 
     def _to_unit(self, designs: Floats) -> Floats:
         """Designs (n, B, V) as points of the unit cube, (n, B V)."""
-        low, high = np.array(self.space.low), np.array(self.space.high)
-        return np.ascontiguousarray(((designs - low) / (high - low)).reshape(len(designs), -1))
+        return np.ascontiguousarray(self.space.to_unit(designs).reshape(len(designs), -1))
 
     def _from_unit(self, points: Floats) -> Floats:
-        low, high = np.array(self.space.low), np.array(self.space.high)
-        return np.asarray(low + (high - low) * np.clip(points.reshape(len(points), *self.space.shape), 0.0, 1.0))
+        return self.space.from_unit(points.reshape(len(points), *self.space.shape))
 
 
 def canonical(designs: Tensor, space: DesignSpace) -> Tensor:
@@ -132,8 +130,7 @@ def initial_designs(space: DesignSpace, n: int, seed: int) -> Floats:
 
     blocks, variables = space.shape
     points = qmc.Sobol(blocks * variables, rng=np.random.default_rng(seed)).random_base2(max(1, (n - 1).bit_length()))[:n]
-    low, high = np.array(space.low), np.array(space.high)
-    return space.canonical(low + (high - low) * points.reshape(n, blocks, variables))
+    return space.canonical(space.from_unit(points.reshape(n, blocks, variables)))
 
 
 def _fit(x: Tensor, y: Tensor, noise: Tensor | None) -> Any:

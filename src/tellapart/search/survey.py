@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..information.estimate import InformationEstimate
-from ..tasks.base import Floats, Task
+from ..tasks.base import DesignSpace, Floats, Task
 from ..workers import Workers
 from .process import InformationProcess
 
@@ -33,21 +33,24 @@ class Survey:
         designs: (D, B, V), canonical.
         nats: The process's posterior mean of their information, (D,).
         sd: Its posterior standard deviation, (D,).
+        space: Where they live.
     """
 
     designs: Floats
     nats: Floats
     sd: Floats
+    space: DesignSpace
 
     def best(self, n: int, apart: float = 0.05) -> Floats:
-        """The best `n` designs of which no two are nearer than `apart` in every value, (n, B, V)."""
-        chosen: list[Floats] = []
-        for design in self.designs:
-            if all(np.abs(design - other).max() > apart for other in chosen):
-                chosen.append(design)
+        """The best `n` designs of which no two are nearer than `apart`, a share of the range, in every value, (n, B, V)."""
+        places = self.space.to_unit(self.designs)
+        chosen: list[int] = []
+        for i, place in enumerate(places):
+            if all(np.abs(place - places[other]).max() > apart for other in chosen):
+                chosen.append(i)
             if len(chosen) == n:
                 break
-        return np.array(chosen)
+        return self.designs[chosen]
 
     def to_json(self, n: int = 64) -> dict[str, Any]:
         """The best `n`."""
@@ -87,7 +90,7 @@ def survey(estimator: Estimator, count: int, n: int, seed: tuple[int, ...], work
         estimates += informations(estimator, designs_here, n, (*seed, 1), workers)
     process = _process(task, designs, estimates)
     order = np.argsort(-process.mean(), kind="stable")
-    return Survey(designs[order], process.mean()[order], process.sd()[order])
+    return Survey(designs[order], process.mean()[order], process.sd()[order], space)
 
 
 def _process(task: Task, designs: Floats, estimates: list[InformationEstimate]) -> InformationProcess:
@@ -97,10 +100,9 @@ def _process(task: Task, designs: Floats, estimates: list[InformationEstimate]) 
 def _candidates(task: Task, best: Floats, n: int, rng: np.random.Generator) -> Floats:
     """A quarter anywhere, the others around the best designs so far, some values moved to an edge; canonical, (n, B, V)."""
     space = task.design_space
-    low, high = np.array(space.low), np.array(space.high)
-    centre = best[rng.integers(0, len(best), n - n // 4)]
-    width = (high - low) * rng.choice([0.02, 0.07, 0.2], (len(centre), 1, 1))
+    centre = space.to_unit(best[rng.integers(0, len(best), n - n // 4)])
+    width = rng.choice([0.02, 0.07, 0.2], (len(centre), 1, 1))
     moved = centre + width * rng.standard_normal(centre.shape) * (rng.random(centre.shape) < 0.7)
-    edge = np.where(rng.random(centre.shape) < 0.5, low, high)
+    edge = np.where(rng.random(centre.shape) < 0.5, 0.0, 1.0)
     moved = np.where(rng.random(centre.shape) < 0.1, edge, moved)
-    return space.canonical(np.concatenate([space.spread(n // 4, rng), np.clip(moved, low, high)]))
+    return space.canonical(np.concatenate([space.spread(n // 4, rng), space.from_unit(moved)]))
