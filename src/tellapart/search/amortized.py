@@ -163,7 +163,7 @@ class Amortized(Search):
     def total_steps(self, goal: Goal) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
         parameters = goal.widest if goal.about_parameters else 0
-        return self.steps or 4000 + 1000 * parameters
+        return self.steps or 5000 + 1000 * parameters
 
 
 _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH = range(1, 7)
