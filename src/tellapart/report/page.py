@@ -111,7 +111,7 @@ def recommendation(content: Content) -> str:
 
 def _design(content: Content) -> Panel:
     space, design = content.task.design_space, content.result["design"]
-    label = getattr(content.task, "design_label", "value")
+    label = content.task.design_label
     figure = figures.design_figure(design, space.variables, space.low, space.high, label)
     caption = f"The recommended design: {label} of {', '.join(space.variables)} in each of {space.blocks} blocks."
     return Panel(inline(figure, "design", f"{caption} {space.format(design)}"), caption)

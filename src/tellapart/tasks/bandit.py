@@ -34,6 +34,7 @@ class BernoulliBandit(Task):
 
     name: ClassVar[str] = "bernoulli-bandit"
     design_acts_through_data: ClassVar[bool] = True
+    design_label: ClassVar[str] = "reward probability"
 
     def __post_init__(self) -> None:
         for setting, least in (("arms", 2), ("blocks", 1), ("trials", 1)):

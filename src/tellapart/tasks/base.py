@@ -30,6 +30,9 @@ class Task(ABC):
     name: ClassVar[str]
     """What a study file calls the task."""
 
+    design_label: ClassVar[str] = "value"
+    """What the values of a design are, as figures call them."""
+
     design_acts_through_data: ClassVar[bool] = False
     """True if p(v | y, d) = p(v | y): the design matters only through what is recorded, so that no estimator needs to see it."""
 
