@@ -7,7 +7,8 @@ from typing import Any, Mapping
 PAPER = """@inproceedings{valentin2021bayesian,
   title = {{Bayesian Optimal Experimental Design for Simulator Models of Cognition}},
   author = {Valentin, Simon and Kleinegesse, Steven and Bramley, Neil R. and Gutmann, Michael U. and Lucas, Christopher G.},
-  booktitle = {NeurIPS 2021 Workshop AI for Science},
+  booktitle = {NeurIPS 2021 Workshop on AI for Science},
+  note = {arXiv:2110.15632},
   year = {2021}
 }"""
 
