@@ -146,6 +146,15 @@ def test_renaming_a_study_does_not_make_it_a_different_one(tmp_path):
         Run.open(Study(BernoulliBandit(), [WSLTS(), AEG(convention="released")]), tmp_path)
 
 
+def test_a_run_with_a_seed_of_its_own_is_still_the_studys(tmp_path):
+    study = Study(BernoulliBandit(), [WSLTS(), AEG()], seed=1)
+    Run.open(Study(BernoulliBandit(), [WSLTS(), AEG()], seed=7), tmp_path)
+    (tmp_path / "result.json").write_text("{}")
+    assert Run.finished(study, tmp_path).study.seed == 7
+    with pytest.raises(RunError, match="seed = 7"):
+        Run.open(study, tmp_path)
+
+
 def test_fresh_never_empties_a_folder_that_is_no_run(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(RunError, match="no run folder"):

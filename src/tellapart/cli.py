@@ -236,9 +236,9 @@ def evaluate(
       tellapart evaluate examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
     from .progress import progress_bar
-    from .run import Run
+    from .run import Run, with_seed_of
 
-    plan = _study(study)
+    plan = with_seed_of(_study(study), _run_folder(study))
     designs = _designs(plan, design or [], baseline, seed)
     with progress_bar("estimating information") as report:
         estimates = Run.open(plan, _run_folder(study)).evaluate(designs, seed, workers=_workers(workers), progress=report)

@@ -202,7 +202,7 @@ class Run:
     @classmethod
     def finished(cls, study: Study, folder: str | Path) -> Run:
         """A run that has its result, or a `RunError` that says how to get one."""
-        run = cls(study, Path(folder))
+        run = cls(with_seed_of(study, folder), Path(folder))
         run._refuse_other_study()
         if not (run.folder / "result.json").is_file():
             raise RunError(
@@ -314,6 +314,12 @@ def find_design(
         fresh: Begin anew, whatever the folder holds.
     """
     return Run.open(study, folder, fresh=fresh).design(workers=workers, progress=progress)
+
+
+def with_seed_of(study: Study, folder: str | Path) -> Study:
+    """`study` with the seed that its run was begun with, which may have been another than the study file's."""
+    file = Path(folder) / "study.json"
+    return replace(study, seed=json.loads(file.read_text("utf-8")).get("seed", study.seed)) if file.is_file() else study
 
 
 def describe(study: Study) -> dict[str, Any]:

@@ -23,21 +23,25 @@ class Killed(Exception):
     pass
 
 
+def killed_after(calls):
+    """A progress that kills the search when it has been told of it so many times."""
+    told = iter(range(calls))
+
+    def progress(done, total, words):
+        if next(told, None) is None:
+            raise Killed
+
+    return progress
+
+
 def interrupted(search, goal, folder, rng):
-    """Find, killed at random moments and resumed until it is done; how often it was killed."""
-    kills = 0
-    while True:
-        patience = int(rng.integers(5, 30))
-
-        def progress(done, total, words, patience=patience, calls=[]):  # noqa: B006
-            calls.append(done)
-            if len(calls) > patience and kills < 6:
-                raise Killed
-
+    """Find, killed at six random moments and resumed until it is done; how often it was killed."""
+    for kills in range(6):
         try:
-            return search.find(goal, 3, Journal(folder), progress), kills
+            return search.find(goal, 3, Journal(folder), killed_after(int(rng.integers(5, 30)))), kills
         except Killed:
-            kills += 1
+            pass
+    return search.find(goal, 3, Journal(folder)), 6
 
 
 @pytest.mark.parametrize("settings", [{}, {"simulations": 2000}], ids=["stream", "budget"])
