@@ -9,6 +9,7 @@ draws; and print the exact information of the recommended design. Name tasks to 
 
 from __future__ import annotations
 
+import functools
 import resource
 import sys
 import time
@@ -29,6 +30,8 @@ PAPER = {
 FLOORS = {"discriminate": (0.97, 0.917), "aeg": (0.97, 2.45), "wslts": (0.96, 4.00), "gls": (0.90, 2.75), "both": (0.92, None)}
 MODELS = {"wslts": ta.WSLTS, "aeg": ta.AEG, "gls": ta.GLS}
 PARTICIPANTS = 6000
+
+print = functools.partial(print, flush=True)  # a run takes half an hour: show each line as it comes
 
 
 def study_of(what: str) -> ta.Study:

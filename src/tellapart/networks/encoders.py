@@ -157,9 +157,9 @@ class PooledEncoder(Encoder):
         super().__init__(task, summaries)
         self.lags = max(0, min(lags, task.trials - 1))
         self.first = nn.Linear(features + self.extra, width)
-        self.second = nn.Linear(width, width)
-        self.symbols = nn.Linear(width, symbols)
-        self.keep = nn.Linear(width, memories)
+        # hidden units, symbols and k_t of a trial in one matrix product: what they read is the largest tensor there is
+        self.second = nn.Linear(width, width + symbols + memories)
+        self.split = [width, symbols, memories]
         self.last = nn.Linear(width + (self.lags + memories) * symbols**2 + 1, summaries)
         self.scale = 1.0 / task.trials
 
@@ -170,12 +170,12 @@ class PooledEncoder(Encoder):
     def forward(self, inputs: Tensor) -> Tensor:
         n, mask = len(inputs), inputs[..., -1:]
         first = torch.relu(self.first(self.describe(inputs)))
-        hidden = torch.relu(self.second(first)).flatten(1, 2)
-        # the masked sum over trials as a matrix product: one pass over the largest tensor where two would be needed
-        happened = torch.bmm(mask.reshape(n, 1, -1), hidden).squeeze(1)
-        symbols = (self.symbols(first) * mask).flatten(0, 1)
+        hidden, symbols, keep = self.second(first).split(self.split, dim=-1)
+        # the masked sum over trials as a matrix product: one pass where two would be needed
+        happened = torch.bmm(mask.reshape(n, 1, -1), torch.relu(hidden).flatten(1, 2)).squeeze(1)
+        symbols = (symbols * mask).flatten(0, 1)
         pairs = [torch.bmm(symbols[:, lag:].transpose(1, 2), symbols[:, :-lag]) for lag in range(1, self.lags + 1)]
-        kept = torch.where(mask > 0, torch.sigmoid(self.keep(first)), 1.0).flatten(0, 1)
+        kept = torch.where(mask > 0, torch.sigmoid(keep), 1.0).flatten(0, 1)
         pairs.append(torch.bmm(symbols.transpose(1, 2), self._memories(symbols, kept)))
         followed = torch.cat([pair.flatten(1) for pair in pairs], dim=-1).reshape(n, inputs.shape[1], -1).sum(1)
         summaries: Tensor = self.last(torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.scale)

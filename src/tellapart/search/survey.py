@@ -8,6 +8,7 @@ in a random reading of what is known (Thompson sampling).
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..information.estimate import InformationEstimate
 from ..tasks.base import DesignSpace, Floats, Task
+from ..threads import available_cores
 from ..workers import Workers
 from .process import InformationProcess
 
@@ -72,8 +74,10 @@ def information_at(estimator: Estimator, design: Floats, n: int, seed: tuple[int
 
 def informations(estimator: Estimator, designs: Floats, n: int, seed: tuple[int, ...], workers: Workers) -> list[InformationEstimate]:
     """The estimates of several designs, each from the same random numbers."""
-    pieces = [(estimator, design, n, seed) for design in designs]
-    return [information_at(*piece) for piece in pieces] if workers.count == 1 else list(workers.map(information_at, pieces))
+    if workers.count > 1:
+        return list(workers.map(information_at, [(estimator, design, n, seed) for design in designs]))
+    with ThreadPoolExecutor(available_cores()) as pool:
+        return list(pool.map(lambda design: information_at(estimator, design, n, seed), designs))
 
 
 def survey(estimator: Estimator, count: int, n: int, seed: tuple[int, ...], workers: Workers) -> Survey:
