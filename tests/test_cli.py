@@ -175,6 +175,24 @@ def test_example_commands_of_the_help_run(tmp_path, monkeypatch):
     assert run("check", "examples/bandit", tmp_path / "data.csv").exit_code == 0
 
 
+def test_new_studies_are_sound_as_they_are(tmp_path):
+    result = result_of("new", tmp_path / "mine", "--example", "own-model", "--seed", 7)
+    assert sorted(result["files"]) == [str(tmp_path / "mine" / name) for name in ("models.py", "study.toml")]
+    study = Study.from_file(tmp_path / "mine")
+    assert (study.name, study.seed) == ("mine", 7)
+    checked = result_of("check", tmp_path / "mine")
+    assert checked["findings"] == []
+    assert checked["speed"]["q-learning"] > 1000
+
+
+def test_new_refuses(tmp_path):
+    refused(run("new", tmp_path / "x", "--example", "bandid"), tmp_path, ["no example 'bandid'", "did you mean 'bandit'"], [])
+    (tmp_path / "file").write_text("precious")
+    refused(run("new", tmp_path), tmp_path, ["place is taken"], ["file"])
+    refused(run("new", tmp_path / "file"), tmp_path, ["place is taken"], ["file"])
+    refused(run("new", tmp_path / "file" / "x"), tmp_path, ["cannot be made"], ["file"])
+
+
 def test_version():
     assert run("--version").stdout.startswith("tellapart 0.")
 
@@ -342,7 +360,7 @@ def test_a_users_model_that_fails_is_named_with_its_line(folder):
     (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"mine:Broken"'))
     outcome = run("check", folder)
     assert outcome.exit_code == 2
-    assert all(words in outcome.stderr for words in ["own code failed", "mine.py, line 9", "KeyError"])
+    assert all(words in outcome.stderr for words in ["failed in a simulation", "mine.py, line 9", "KeyError", "seed"])
     assert "Traceback" not in outcome.stderr
 
 

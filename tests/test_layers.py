@@ -10,7 +10,7 @@ import tellapart
 ROOT = Path(tellapart.__file__).parent
 
 LAYERS = """
-    errors files toml threads journal plugins workers behavior priors tasks models information networks estimators training
+    errors files scaffold toml threads journal plugins workers behavior priors tasks models information networks estimators training
     evaluation presets search curve posterior validation report testing study run progress cli
 """.split()  # noqa: SIM905
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Callable, NoReturn
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="tellapart",
     help="Which experiment tells our theories of the mind apart, and how sure will we be afterwards?",
-    epilog='Begin with: tellapart exact examples/bandit --design "0,0,0.6; 1,1,0"',
+    epilog="Begin with: tellapart new my-study --example bandit",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -87,6 +88,34 @@ def _about(
     version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Options of the program as a whole."""
+
+
+@command
+def new(
+    name: Annotated[Path, typer.Argument(metavar="NAME", help="The folder to make.", show_default=False)],
+    example: Annotated[str, typer.Option("--example", metavar="EXAMPLE", help="What to begin with; see below.")] = "bandit",
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a study folder that runs as it is, to be edited.
+
+    \b
+    Examples to begin with:
+      bandit        three models of bandits that come with tellapart
+      own-model     a model of your own against two of them
+      retention     how does memory fade? a task and two models of your own
+      discounting   what is a later reward worth? a task and three models of your own
+      accumulation  choices and response times; two models without a likelihood
+
+    \b
+    Example:
+      tellapart new my-study --example own-model
+    """
+    from .scaffold import make_study
+
+    made = make_study(name, example, seed)
+    result = {"folder": str(name), "example": example, "files": [str(file) for file in made]}
+    _print(result if as_json else f"{', '.join(map(str, made))}\nnext: tellapart check {name}")
 
 
 @command
@@ -163,24 +192,34 @@ def check(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study, its simulators and, if given, a table of data.
+    """Check a study, its task, its simulators and, if given, a table of data.
 
-    Each model simulates a few participants at a design of the field's habit; their data must be such as the task records.
-    A mistake is answered with the line, or the row and column, to mend.
+    Each model is simulated at prior draws and at corners of the design space. Errors: wrong shapes or types, values that the task
+    cannot record, random numbers that do not come from `rng`, participants that depend on each other, a likelihood that
+    contradicts the simulator. Warnings: parameters and design variables without effect. Each comes with the usual fix.
 
     \b
     Example:
       tellapart check examples/bandit
     """
+    from .testing import check_model, check_task
+
     plan = _study(study)
-    rng = _rng(plan, seed)
-    for model in plan.models:
-        plan.task.check(model.simulate(model.sample_prior(20, rng), plan.task.baseline(1, rng)[0], rng, plan.task))
+    behavior = None if data is None else plan.task.read_csv(data)
+    checked = [check_task(plan.task, seed=_seed(plan, seed), raise_errors=False)]
+    if checked[0].sound:
+        checked += [check_model(model, plan.task, seed=_seed(plan, seed), raise_errors=False) for model in plan.models]
+    findings = [finding for part in checked for finding in part.findings]
+    if not all(part.sound for part in checked):
+        _stop("\n".join(str(finding) for finding in findings), 2)
+    for finding in findings:
+        typer.echo(str(finding), err=True)
     names = [model.name for model in plan.models]
     result: dict[str, Any] = {"study": plan.name, "goal": plan.goal, "task": plan.task.name, "models": names}
+    result |= {"findings": [asdict(finding) for finding in findings], "speed": {part.name: part.speed for part in checked[1:]}}
     lines = [f"The study '{plan.name}' is sound: {plan.goal} {', '.join(names)} by {plan.task.name}."]
-    if data is not None:
-        behavior = plan.task.read_csv(data)
+    lines += [f"{part.name}: {part.speed_in_words()}" for part in checked[1:]]
+    if behavior is not None:
         result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}
         lines.append("The data fit: {participants} participants, {trials} trials recorded, {missed} missed.".format(**result["data"]))
     _print(result if as_json else "\n".join(lines))
