@@ -197,28 +197,29 @@ class Trainer:
         """One step of the optimizer."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate
-        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + self.step) % 2**63)
-        loss = self._gradient(batch, generator)
+        loss = self._gradient(batch)
         if math.isfinite(self.settings.clip):
             torch.nn.utils.clip_grad_norm_(self.weights, self.settings.clip)
         self.optimizer.step()
         self.history.append(-loss.item())
         self.step += 1
 
-    def _gradient(self, batch: Batch, generator: torch.Generator) -> Tensor:
+    def _gradient(self, batch: Batch) -> Tensor:
         """Set the gradient of every weight; the loss."""
-        pieces = self.settings.pieces
+        pieces, seed = self.settings.pieces, self.seed * 1_000_003 + self.step
         if pieces == 1:
             self.optimizer.zero_grad(set_to_none=True)
-            loss = self.estimator.loss(batch, generator)
+            loss = self.estimator.loss(batch, torch.Generator().manual_seed(seed % 2**63))
             loss.backward()  # type: ignore[no-untyped-call]
             return loss
 
         def part(piece: int) -> tuple[Tensor, ...]:
-            loss = self.estimator.loss(batch[piece::pieces], generator)
-            return loss.detach(), *torch.autograd.grad(loss, self.weights)
+            mine = batch[len(batch) * piece // pieces : len(batch) * (piece + 1) // pieces]
+            loss = self.estimator.loss(mine, torch.Generator().manual_seed((seed * pieces + piece) % 2**63))
+            return loss.detach(), *torch.autograd.grad(loss, self.weights, materialize_grads=True)
 
-        loss, *gradients = (torch.stack(parts).mean(0) for parts in zip(*self._pool.map(part, range(pieces)), strict=True))
+        parts = self._pool.map(part, range(pieces))
+        loss, *gradients = (torch.stack(values).mean(0) for values in zip(*parts, strict=True))
         for weight, gradient in zip(self.weights, gradients, strict=True):
             weight.grad = gradient
         return loss

@@ -38,13 +38,13 @@ def interrupted(search, goal, folder, rng):
     """Find, killed at six random moments and resumed until it is done; how often it was killed."""
     for kills in range(6):
         try:
-            return search.find(goal, 3, Journal(folder), killed_after(int(rng.integers(5, 30)))), kills
+            return search.find(goal, 3, Journal(folder), killed_after(int(rng.integers(3, 12)))), kills
         except Killed:
             pass
     return search.find(goal, 3, Journal(folder)), 6
 
 
-@pytest.mark.parametrize("settings", [{}, {"simulations": 2000}], ids=["stream", "budget"])
+@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000}], ids=["stream", "budget"])
 def test_a_stopped_search_goes_on_to_the_same_bytes(tmp_path, settings, monkeypatch):
     monkeypatch.setattr("tellapart.search.amortized.CHECKPOINT_EVERY", 7)
     search = Amortized(**SMALL, **settings)
@@ -76,18 +76,18 @@ def test_the_budget_is_kept(tmp_path):
             made.append(len(parameters["phi"]))
             return super().simulate(parameters, design, rng, task)
 
-    Amortized(steps=20, simulations=4000, baselines=5).find(Goal("estimate", TASK, (Counting(),)), 1, Journal(tmp_path))
-    assert 0.5 * 4000 < sum(made) <= 1.2 * 4000
+    Amortized(steps=20, simulations=10_000, baselines=10).find(Goal("estimate", TASK, (Counting(),)), 1, Journal(tmp_path))
+    assert 0.8 * 10_000 < sum(made) <= 1.1 * 10_000
 
 
 @pytest.mark.parametrize(
     ("goal", "models", "floor"),
-    [("discriminate", (ta.WSLTS(), ta.AEG()), 0.9), ("estimate", (ta.AEG(),), 0.93), ("both", (ta.WSLTS(), ta.AEG()), 0.9)],
+    [("discriminate", (ta.WSLTS(), ta.AEG()), 0.85), ("estimate", (ta.AEG(),), 0.9), ("both", (ta.WSLTS(), ta.AEG()), 0.85)],
 )
 def test_the_estimate_is_near_the_exact_value_and_not_above_it(tmp_path, goal, models, floor):
     """Above by more than four standard errors of the exact value: false-alarm rate below 4e-5 a design."""
     wanted = Goal(goal, TASK, models)
-    settings = {"steps": 900, "survey": 48, "survey_simulations": 200, "finalist_simulations": 2000, "baselines": 3}
+    settings = {"steps": 600, "survey": 16, "survey_simulations": 200, "finalist_simulations": 2000, "baselines": 3}
     found = Amortized(**settings).find(wanted, 1, Journal(tmp_path))
     for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), TASK.baseline(1, np.random.default_rng(5))[0]):
         ours = found.estimator.estimate(found.estimator.simulate(design, 4000, np.random.default_rng(9)))

@@ -91,8 +91,8 @@ class Amortized(Search):
             if value not in known:
                 expected = ", ".join(known)
                 raise StudyError(f"The {setting} of the search is unknown.", expected=expected, got=repr(value), fix=nearest(value, known))
-        if self.simulations and self.simulations < 2000:
-            raise StudyError("The 'simulations' of the search are too few.", expected="2,000 or more, or 0", got=self.simulations)
+        if self.simulations and self.simulations < 10_000:
+            raise StudyError("The 'simulations' of the search are too few.", expected="10,000 or more, or 0", got=self.simulations)
         for setting, least in (("batch", 8), ("survey", 16), ("survey_simulations", 50), ("finalists", 1), ("finalist_simulations", 100)):
             if getattr(self, setting) < least:
                 raise StudyError(f"The '{setting}' of the search is too small.", expected=f"{least} or more", got=getattr(self, setting))
