@@ -127,6 +127,6 @@ def require_likelihood(models: Sequence[Model]) -> None:
         if not isinstance(model, HasLikelihood):
             raise ModelError(
                 f"The model '{model.name}' has no likelihood, so there is no exact answer for it.",
-                expected="methods log_likelihood, log_evidence and exact_posterior",
+                expected="a method log_likelihood(parameters, behavior, design, task)",
                 fix="use the estimators, which need simulations only",
             )

@@ -26,7 +26,7 @@ class Model(ABC):
     """A theory of behavior.
 
     A subclass is a frozen dataclass whose fields, if any, are the model's options in a study file. It implements
-    `parameters` and `simulate`; one with a tractable likelihood is also a `HasLikelihood`.
+    `parameters` and `simulate`; one with a `log_likelihood` too is a `HasLikelihood`, and has exact answers.
     """
 
     name: ClassVar[str]
@@ -47,6 +47,18 @@ class Model(ABC):
             rng: The only source of randomness. The same state gives the same bytes.
             task: Says how many trials there are, and what is recorded.
         """
+
+    def log_evidence(self, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
+        """log p(y) of each participant, (N,), for a model with a `log_likelihood`; see `HasLikelihood` and `quadrature.py`."""
+        from .quadrature import log_evidence
+
+        return log_evidence(self, behavior, design, task)
+
+    def exact_posterior(self, behavior: Behavior, design: ArrayLike, task: Task) -> ExactPosterior:
+        """The exact posterior of each participant, for a model with a `log_likelihood`."""
+        from .quadrature import exact_posterior
+
+        return exact_posterior(self, behavior, design, task)
 
     def sample_prior(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
         """`n` draws of all parameters from their priors."""
@@ -113,7 +125,11 @@ class ExactPosterior:
 
 @runtime_checkable
 class HasLikelihood(Protocol):
-    """What the exact reference needs of a model. Missed trials are skipped: as if they had never been."""
+    """What the exact reference needs of a model. Missed trials are skipped: as if they had never been.
+
+    Every `Model` has the last two by quasi-random points, so that a `log_likelihood` is all that a model must add; one that knows
+    a quicker or a sharper way brings its own.
+    """
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
         """log p(y | theta, d) up to a term that no model and no parameter enters (a bandit's rewards), (N,); may be -inf."""

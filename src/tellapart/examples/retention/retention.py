@@ -1,0 +1,68 @@
+"""How memory fades: what is the chance that an item is recalled after t seconds?
+
+    power        p(t) = a · (t + 1)^-b
+    exponential  p(t) = a · exp(-b · t)
+
+Both begin at a; the power function falls fast, then ever more slowly. The models and intervals up to 100 s are those of
+Myung & Pitt (2009), Optimal experimental design for model discrimination, and Cavagnaro et al. (2010), Adaptive design optimization.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+import tellapart as ta
+
+CUSTOM = (0, 1, 2, 4, 7, 12, 21, 35, 59, 99)
+"""Retention intervals in geometric progression, as is the custom: Rubin, Hinton & Wenzel (1999)."""
+
+
+@dataclass(frozen=True)
+class Retention(ta.Task):
+    """Items are learned and tested, `trials` items after each of `blocks` retention intervals."""
+
+    blocks: int = 5
+    trials: int = 20
+
+    name: ClassVar[str] = "retention"
+
+    @property
+    def fields(self):
+        return (ta.Field("recalled", "binary"),)
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace.of(self.blocks, [ta.Variable("seconds", 0, 100)], ta.Symmetry(blocks=True))
+
+    def baseline(self, n, rng):
+        """Intervals from the customary series, none twice if there are enough."""
+        picks = [rng.choice(CUSTOM, self.blocks, replace=self.blocks > len(CUSTOM)) for _ in range(n)]
+        return np.sort(np.array(picks, float), axis=1)[:, :, None]
+
+    def history(self, behavior):
+        """Items are independent of each other: a trial is described by whether it was recalled."""
+        return behavior.fields["recalled"][..., None].astype(np.float32)
+
+
+def model_of_recall(name, curve, priors):
+    """A model whose items are recalled with probability curve(parameters, seconds), and its likelihood."""
+
+    def chance(parameters, designs):
+        """(N, blocks, 1)."""
+        columns = {key: values[:, None, None] for key, values in parameters.items()}
+        return np.clip(curve(columns, designs), 1e-9, 1 - 1e-9)
+
+    def log_likelihood(parameters, behavior, designs, task):
+        p, recalled = chance(parameters, designs)[:, : behavior.shape[1]], behavior.fields["recalled"]
+        return (behavior.mask * np.where(recalled == 1, np.log(p), np.log1p(-p))).sum((1, 2))
+
+    def simulate(parameters, designs, rng, task):
+        return {"recalled": rng.random((len(designs), task.blocks, task.trials)) < chance(parameters, designs)}
+
+    simulate.__name__ = simulate.__qualname__ = name
+    return ta.model(name=name, parameters=priors, vectorised=True, log_likelihood=log_likelihood)(simulate)
+
+
+power = model_of_recall("power", lambda p, t: p["a"] * (t + 1) ** -p["b"], {"a": ta.Beta(2, 1), "b": ta.Beta(1, 4)})
+exponential = model_of_recall("exponential", lambda p, t: p["a"] * np.exp(-p["b"] * t), {"a": ta.Beta(2, 1), "b": ta.Beta(1, 80)})
