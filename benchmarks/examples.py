@@ -18,9 +18,9 @@ import tellapart as ta
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 RETENTION = {
-    "customary: the ends of Rubin, Hinton & Wenzel's series": [[0], [4], [12], [35], [99]],
-    "customary: the first intervals of that series": [[0], [1], [2], [4], [7]],
-    "equally spaced": [[0], [25], [50], [75], [100]],
+    "customary: the ends of Rubin, Hinton & Wenzel's series": [[0.5], [4], [12], [35], [99]],
+    "customary: the first intervals of that series": [[0.5], [1], [2], [4], [7]],
+    "equally spaced": [[0.5], [25], [50], [75], [100]],
 }
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Callable, Iterator, NoReturn
 
 import typer
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .run import DesignResult
     from .study import Study
     from .tasks.base import Floats
+    from .workers import Workers
 
 app = typer.Typer(
     name="tellapart",
@@ -53,6 +55,10 @@ Seed = Annotated[int | None, typer.Option("--seed", metavar="S", min=0, help="Wh
 WorkerCount = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", min=1, help="Designs evaluated at once; one a core if not given.", show_default=False),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help='A Dask cluster: its address, its scheduler file, or "local:N".', show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -229,6 +235,7 @@ def check(
 def design(
     study: StudyPath,
     workers: WorkerCount = None,
+    dask: DaskAddress = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew; what the run folder holds is lost.")] = False,
     seed: Seed = None,
     as_json: AsJson = False,
@@ -250,8 +257,8 @@ def design(
     plan = _study(study)
     run = Run.open(replace(plan, seed=_seed(plan, seed)), _run_folder(study), fresh=fresh)
     try:
-        with progress_bar("looking for the design") as report:
-            result = run.design(workers=_workers(workers), progress=report)
+        with _helpers(workers, dask) as helpers, progress_bar("looking for the design") as report:
+            result = run.design(workers=helpers, progress=report)
     except KeyboardInterrupt:
         _stop("Stopped. The same command goes on from here.", 130)
     _print(result.to_json() if as_json else _describe_design(plan, result))
@@ -263,6 +270,7 @@ def evaluate(
     design: DesignTexts = None,
     baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
     workers: WorkerCount = None,
+    dask: DaskAddress = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -279,8 +287,8 @@ def evaluate(
 
     plan = with_seed_of(_study(study), _run_folder(study))
     designs = _designs(plan, design or [], baseline, seed)
-    with progress_bar("estimating information") as report:
-        estimates = Run.open(plan, _run_folder(study)).evaluate(designs, seed, workers=_workers(workers), progress=report)
+    with _helpers(workers, dask) as helpers, progress_bar("estimating information") as report:
+        estimates = Run.open(plan, _run_folder(study)).evaluate(designs, seed, workers=helpers, progress=report)
     _print_information(plan, designs, estimates, as_json)
 
 
@@ -457,10 +465,19 @@ def _true_values(study: Study, texts: list[str]) -> dict[str, dict[str, float]]:
     return values
 
 
-def _workers(count: int | None) -> int:
+@contextmanager
+def _helpers(count: int | None, dask: str | None) -> Iterator[Workers]:
+    """Who does the work: processes here, one a core if nothing is said, or a Dask cluster."""
     from .threads import available_cores
+    from .workers import Workers, dask_workers
 
-    return available_cores() if count is None else count
+    if dask is None:
+        yield Workers(available_cores() if count is None else count)
+        return
+    if count is not None:
+        raise StudyError("A Dask cluster brings its own workers.", got=f"--workers {count} --dask {dask}", fix="leave out one of them")
+    with dask_workers(dask) as workers:
+        yield workers
 
 
 def _describe_design(study: Study, result: DesignResult) -> str:

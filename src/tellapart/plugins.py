@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
+import tempfile
 import traceback
+from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -46,15 +48,39 @@ def load_class(use: str, folder: Path, base: type[T]) -> type[T]:
     return _check_class(getattr(module, class_name), class_name, base, file)
 
 
-def loaded_files() -> list[tuple[Path, str]]:
-    """The files of users that are loaded and what studies call them, for `load_again` in another process."""
+@dataclass(frozen=True)
+class UserFile:
+    """A user's file as another process or machine needs it.
+
+    Arguments:
+        name: The module's name here.
+        file: Where it is here.
+        module: What studies call it.
+        source: What is in it.
+    """
+
+    name: str
+    file: Path
+    module: str
+    source: bytes
+
+
+def loaded_files() -> list[UserFile]:
+    """The files of users that are loaded, for `load_again` in another process."""
     modules = [module for name, module in sys.modules.items() if name.startswith(_PREFIX) and hasattr(module, "__tellapart_module__")]
-    return [(Path(str(module.__file__)), module.__tellapart_module__) for module in modules]
+    files = [(module, Path(str(module.__file__))) for module in modules]
+    return [UserFile(m.__name__, file, m.__tellapart_module__, file.read_bytes()) for m, file in files if file.is_file()]
 
 
-def load_again(file: Path, module_name: str) -> None:
-    """Load a user's file under the name that it has in the process that sent work here."""
-    _load_module(file, module_name)
+def load_again(sent: UserFile) -> None:
+    """Load a user's file under the name that it has in the process that sent work here; from a copy if it is not on this machine."""
+    if sent.name in sys.modules:
+        return
+    file = sent.file
+    if not file.is_file() or file.read_bytes() != sent.source:
+        file = Path(tempfile.mkdtemp(prefix="tellapart-")) / sent.file.name
+        file.write_bytes(sent.source)
+    _load_module(file, sent.module, sent.name)
 
 
 def user_module(kind: type) -> str | None:
@@ -108,10 +134,10 @@ def _classes(module: ModuleType, base: type) -> list[str]:
     return [kind.__name__ for kind in kinds if kind.__module__ == module.__name__]
 
 
-def _load_module(file: Path, module_name: str) -> ModuleType:
+def _load_module(file: Path, module_name: str, name: str | None = None) -> ModuleType:
     """Run the file as a module, once for each content. Files beside it can be imported by it."""
     fingerprint = hashlib.sha256(str(file.resolve()).encode() + file.read_bytes()).hexdigest()[:12]
-    name = f"{_PREFIX}{fingerprint}_{file.stem}"
+    name = name or f"{_PREFIX}{fingerprint}_{file.stem}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)

@@ -156,7 +156,7 @@ class DesignResult:
         return self.found.estimator.summaries(self._behavior(data), self.design if designs is None else designs)
 
     def evaluate(
-        self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int = 1, progress: Progress | None = None
+        self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress | None = None
     ) -> list[InformationEstimate]:
         """The information of other designs, estimated as the found design's was."""
         return self.run.evaluate(designs, seed, workers=workers, progress=progress)
@@ -221,13 +221,14 @@ class Run:
         on_failure = OnFailure(**self.study.simulation, record=self.folder.resolve() / "failures.jsonl")
         return Goal(self.study.goal, self.study.task, tuple(self.study.models), on_failure)
 
-    def design(self, *, workers: int = 1, progress: Progress | None = None) -> DesignResult:
+    def design(self, *, workers: int | Workers = 1, progress: Progress | None = None) -> DesignResult:
         """Find the design, or go on finding it."""
         started = time.time()
-        with simulating_with(Workers(workers)):
-            found = self.search.find(self.goal, self.study.seed, Journal(self.folder), progress, Workers(workers))
+        helpers = Workers.of(workers)
+        with simulating_with(helpers):
+            found = self.search.find(self.goal, self.study.seed, Journal(self.folder), progress, helpers)
         if not (self.folder / "result.json").is_file():
-            self.write("provenance.json", self._provenance(started, workers))
+            self.write("provenance.json", self._provenance(started, helpers.count))
             self.write("result.json", found.to_json())
         return DesignResult(self.study, found, self)
 
@@ -236,13 +237,14 @@ class Run:
         return DesignResult(self.study, self.search.load(self.goal, Journal(self.folder)), self)
 
     def evaluate(
-        self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int = 1, progress: Progress | None = None
+        self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress | None = None
     ) -> list[InformationEstimate]:
         """The information of given designs, each (B, V), as the run's search estimates it."""
         checked = [self.study.task.design_space.check(design) for design in designs]
         seed = self.study.seed if seed is None else seed
-        with simulating_with(Workers(workers)):
-            return self.search.evaluate(self.goal, checked, seed, Journal(self.folder), progress, Workers(workers))
+        helpers = Workers.of(workers)
+        with simulating_with(helpers):
+            return self.search.evaluate(self.goal, checked, seed, Journal(self.folder), progress, helpers)
 
     def seconds(self) -> float | None:
         """How long the last session of the search took."""
@@ -303,13 +305,13 @@ class Run:
 
 
 def find_design(
-    study: Study, folder: str | Path | None = None, *, workers: int = 1, progress: Progress | None = None, fresh: bool = False
+    study: Study, folder: str | Path | None = None, *, workers: int | Workers = 1, progress: Progress | None = None, fresh: bool = False
 ) -> DesignResult:
     """Find the most informative design of a study.
 
     Arguments:
         folder: Where the run is kept; a stopped run in it goes on. If not given, nothing is kept.
-        workers: How many designs may be evaluated at once; changes nothing but the time.
+        workers: How many processes share the work, or the workers of a Dask cluster; changes nothing but the time.
         progress: Called with (done, in all, a few words).
         fresh: Begin anew, whatever the folder holds.
     """

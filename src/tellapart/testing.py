@@ -95,7 +95,7 @@ class Checked:
         told = f"{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
         if seconds < PATIENCE:
             return told
-        budget = max(2000, int(round(self.speed * PATIENCE / 2, -3)))
+        budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
         return f"{told}. For {_duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
 
 

@@ -1,9 +1,9 @@
-"""Independent evaluations on several cores.
+"""Independent evaluations on several cores, or on several machines.
 
 A search hands over a list of pieces of work that do not depend on each other and gets their results in the same order.
 Each piece runs on one thread, wherever it runs: small networks gain nothing from more, workers do not get in each
-other's way, and results are the same bytes for any number of workers. joblib's backends are the seam: processes on this
-machine now, a Dask cluster with the same `map`.
+other's way, and results are the same bytes for any number of workers. The workers are processes of this machine, by way
+of joblib, or a Dask cluster, which gives the work of a worker that dies to another.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence, TypeVar
 
-from .errors import ModelError, StudyError, TellapartError
-from .plugins import failed_in_user_code, load_again, loaded_files
+from .errors import ModelError, RunError, StudyError, TellapartError
+from .plugins import UserFile, failed_in_user_code, load_again, loaded_files
 from .threads import available_cores
 
 R = TypeVar("R")
@@ -27,11 +27,11 @@ class Workers:
 
     Arguments:
         count: How many processes; 1 works in this process.
-        backend: joblib's: "loky" for processes on this machine.
+        client: The client of a Dask cluster, if it is to do the work; see `dask_workers`.
     """
 
     count: int = 1
-    backend: str = "loky"
+    client: Any = None
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
@@ -41,11 +41,16 @@ class Workers:
                 got=repr(self.count),
             )
 
+    @classmethod
+    def of(cls, workers: int | Workers) -> Workers:
+        """A number of processes of this machine, or workers as they are."""
+        return workers if isinstance(workers, Workers) else cls(workers)
+
     def map(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
         """`function(*piece)` for each piece, in order, each as soon as it and those before it are done."""
-        if self.count == 1 and self.backend == "loky":
-            return self._here(function, pieces)
-        return self._elsewhere(function, pieces)
+        if self.client is not None:
+            return self._on_cluster(function, pieces)
+        return self._here(function, pieces) if self.count == 1 else self._elsewhere(function, pieces)
 
     def _here(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
         for piece in pieces:
@@ -58,10 +63,24 @@ class Workers:
         import joblib
 
         files = loaded_files()
-        limits = {"inner_max_num_threads": 1} if self.backend == "loky" else {}
-        with joblib.parallel_config(self.backend, n_jobs=self.count, **limits):
+        with joblib.parallel_config("loky", n_jobs=self.count, inner_max_num_threads=1):
             parallel = joblib.Parallel(return_as="generator", pre_dispatch="all", batch_size=1)
-            yield from parallel(joblib.delayed(_work)(files, cloudpickle.dumps((function, piece))) for piece in pieces)
+            yield from parallel(joblib.delayed(_work)(files, b"", cloudpickle.dumps((function, (), piece))) for piece in pieces)
+
+    def _on_cluster(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
+        """What all pieces begin with, often a network, is sent once, as a task of its own: should its keeper die, it is sent again."""
+        import cloudpickle
+
+        files, same = loaded_files(), _same(pieces)
+        common = self.client.submit(_given, cloudpickle.dumps((pieces[0][:same] if pieces else (),)), pure=False)
+        packed = [cloudpickle.dumps((function, None, piece[same:])) for piece in pieces]
+        futures = [self.client.submit(_work, files, common, work, pure=False) for work in packed]
+        try:
+            for i, future in enumerate(futures):
+                yield _result(future)
+                futures[i] = None
+        finally:
+            self.client.cancel([future for future in futures if future is not None])
 
 
 HERE = Workers()
@@ -85,11 +104,69 @@ def simulating_with(workers: Workers) -> Iterator[None]:
         _present.pop()
 
 
-def _work(files: Sequence[tuple[Path, str]], work: bytes) -> Any:
+@contextmanager
+def dask_workers(address: str) -> Iterator[Workers]:
+    """The workers of a Dask cluster.
+
+    Arguments:
+        address: Of its scheduler, for example "tcp://10.0.0.5:8786"; "local:4" starts four processes here; or the path of a
+            scheduler file.
+    """
+    from distributed import Client, LocalCluster
+
+    kind, _, number = address.partition(":")
+    if kind == "local" and not (number.isdigit() and int(number) > 0):
+        raise StudyError("The number of local Dask workers must be a whole number.", expected='"local:2"', got=f'"{address}"')
+    if kind == "local":
+        with LocalCluster(int(number), threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+            yield Workers(max(2, int(number)), client)
+        return
+    try:
+        if address.endswith(".json") and not Path(address).is_file():
+            raise FileNotFoundError("no such file")
+        client = Client(scheduler_file=address, timeout=10) if address.endswith(".json") else Client(address, timeout=10)
+    except (OSError, ValueError, TypeError) as error:
+        raise StudyError(
+            "There is no Dask scheduler at this address.",
+            where=address,
+            expected='an address such as "tcp://10.0.0.5:8786", a scheduler file (.json), or "local:2"',
+            got=str(error) or type(error).__name__,
+            fix="start one with `dask scheduler`, and workers with `dask worker ADDRESS --nthreads 1`",
+        ) from None
+    with client:
+        count = sum(client.nthreads().values())
+        yield Workers(max(2, count), client)  # a cluster may still be growing, so that it is never taken for this process
+
+
+def _same(pieces: Sequence[tuple[Any, ...]]) -> int:
+    """How many things all pieces begin with: the very same objects."""
+    return next((i for i, column in enumerate(zip(*pieces, strict=False)) if any(one is not column[0] for one in column)), 0)
+
+
+def _given(work: bytes) -> bytes:
+    return work
+
+
+def _result(future: Any) -> Any:
+    """What a task returned; what ended it, if it was its workers' end."""
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise RunError(
+            "A piece of work has ended several Dask workers.",
+            got=str(error).splitlines()[0],
+            fix="give workers more memory (--memory-limit), or look into their logs; the same command goes on from here",
+        ) from None
+
+
+def _work(files: Sequence[UserFile], common: bytes, work: bytes) -> Any:
     """Do one piece of work in a worker, which first loads the user's own model files under the names they have there."""
-    for file, module in files:
-        load_again(file, module)
-    function, piece = pickle.loads(work)
+    for file in files:
+        load_again(file)
+    function, _, own = pickle.loads(work)
+    piece = (*pickle.loads(common)[0], *own) if common else own
     try:
         with one_thread():
             return function(*piece)

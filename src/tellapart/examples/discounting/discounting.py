@@ -71,9 +71,9 @@ def model_of_choice(name, worth, priors):
         return (difference / p["temperature"])[..., None]
 
     def log_likelihood(parameters, behavior, designs, task):
-        sign = np.where(behavior.fields["later"] == 1, 1.0, -1.0)
-        x = sign * advantage(parameters, designs)[:, : behavior.shape[1]]
-        return (behavior.mask * -np.logaddexp(0.0, -x)).sum((1, 2))
+        x = advantage(parameters, designs)[:, : behavior.shape[1], 0]
+        later, asked = (behavior.mask & (behavior.fields["later"] == 1)).sum(2), behavior.mask.sum(2)
+        return -(later * np.logaddexp(0.0, -x) + (asked - later) * np.logaddexp(0.0, x)).sum(1)
 
     def simulate(parameters, designs, rng, task):
         return {"later": rng.random((len(designs), task.blocks, task.trials)) < expit(advantage(parameters, designs))}

@@ -14,8 +14,8 @@ import numpy as np
 
 import tellapart as ta
 
-CUSTOM = (0, 1, 2, 4, 7, 12, 21, 35, 59, 99)
-"""Retention intervals in geometric progression, as is the custom: Rubin, Hinton & Wenzel (1999)."""
+CUSTOM = (0.5, 1, 2, 4, 7, 12, 21, 35, 59, 99)
+"""Retention intervals in geometric progression, as is the custom: Rubin, Hinton & Wenzel (1999), whose first one was at once."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Retention(ta.Task):
 
     @property
     def design_space(self):
-        return ta.DesignSpace.of(self.blocks, [ta.Variable("seconds", 0, 100)], ta.Symmetry(blocks=True))
+        return ta.DesignSpace.of(self.blocks, [ta.Variable("seconds", 0.5, 100, log=True)], ta.Symmetry(blocks=True))
 
     def baseline(self, n, rng):
         """Intervals from the customary series, none twice if there are enough."""
@@ -54,8 +54,9 @@ def model_of_recall(name, curve, priors):
         return np.clip(curve(columns, designs), 1e-9, 1 - 1e-9)
 
     def log_likelihood(parameters, behavior, designs, task):
-        p, recalled = chance(parameters, designs)[:, : behavior.shape[1]], behavior.fields["recalled"]
-        return (behavior.mask * np.where(recalled == 1, np.log(p), np.log1p(-p))).sum((1, 2))
+        p = chance(parameters, designs)[:, : behavior.shape[1], 0]
+        recalled, tested = (behavior.mask & (behavior.fields["recalled"] == 1)).sum(2), behavior.mask.sum(2)
+        return (recalled * np.log(p) + (tested - recalled) * np.log1p(-p)).sum(1)
 
     def simulate(parameters, designs, rng, task):
         return {"recalled": rng.random((len(designs), task.blocks, task.trials)) < chance(parameters, designs)}

@@ -1,0 +1,181 @@
+"""Work in other processes and on a cluster: the same results, whoever does it and whoever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.plugins import UserFile, load_again
+from tellapart.workers import HERE, Workers, dask_workers, simulating_with
+
+pytest.importorskip("distributed")
+
+MODEL = """
+import time
+import numpy as np
+import tellapart as ta
+
+@ta.model(name="slow", parameters={"p": ta.Uniform(0, 1)})
+def slow(parameters, design, rng, task, *, seconds: float = 0.0):
+    time.sleep(seconds)
+    choice = rng.random((task.blocks, task.trials)) < parameters["p"]
+    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice.astype(int), 1)}
+
+@ta.model(name="other", parameters={"p": ta.Uniform(0, 1)})
+def other(parameters, design, rng, task):
+    choice = rng.random((task.blocks, task.trials)) < parameters["p"] ** 2
+    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice.astype(int), 1)}
+"""
+
+STUDY = """
+[study]
+[task]
+use = "bernoulli-bandit"
+arms = 2
+blocks = 1
+trials = 5
+[[models]]
+use = "models:slow"
+[[models]]
+use = "models:other"
+[search]
+simulations = 10000
+steps = 20
+survey = 16
+survey_simulations = 50
+finalists = 2
+finalist_simulations = 100
+baselines = 2
+"""
+
+
+def start(*arguments):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class Cluster:
+    """A scheduler and worker processes on loopback."""
+
+    def __init__(self, folder, workers):
+        self.file = folder / "scheduler.json"
+        settings = ["--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--scheduler-file", self.file]
+        self.scheduler = start("distributed.cli.dask_scheduler", *settings)
+        deadline = time.monotonic() + 60
+        while not self.file.exists():
+            assert time.monotonic() < deadline, "the scheduler did not start"
+            time.sleep(0.1)
+        self.workers = [self.add() for _ in range(workers)]
+
+    def add(self):
+        settings = ["--nthreads", 1, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", "--death-timeout", 60]
+        return start("distributed.cli.dask_worker", "--scheduler-file", self.file, *settings)
+
+    def wait(self, client):
+        client.wait_for_workers(len(self.workers), timeout=60)
+
+    def stop(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), 2)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "models.py").write_text(MODEL)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return ta.Study.from_file(tmp_path)
+
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def product(x, y, pause=0.0):
+    time.sleep(pause)
+    return x * y
+
+
+def fail(x):
+    raise ta.ModelError("It failed.", got=x)
+
+
+def test_results_come_in_order(cluster):
+    pieces = [(i, i, 0.05 * (i % 3)) for i in range(9)]
+    with dask_workers(str(cluster.file)) as workers:
+        cluster.wait(workers.client)
+        assert list(workers.map(product, pieces)) == list(HERE.map(product, pieces))
+        with pytest.raises(ta.ModelError, match="It failed"):
+            list(workers.map(fail, [(1,), (2,)]))
+
+
+def test_a_model_is_simulated_by_the_cluster(cluster, study):
+    slow = type(study.models[0])(seconds=0.02)
+    design = np.full((1, 2), 0.5)
+    here = ta.simulate_models(study.task, [slow], design, 40, np.random.default_rng(1))
+    with dask_workers(str(cluster.file)) as workers, simulating_with(workers):
+        cluster.wait(workers.client)
+        there = ta.simulate_models(study.task, [slow], design, 40, np.random.default_rng(1))
+    np.testing.assert_array_equal(here.behavior.fields["choice"], there.behavior.fields["choice"])
+
+
+def test_a_killed_worker_costs_time_and_no_results(cluster, study, tmp_path):
+    """A whole search while a worker is killed in the middle of it and another joins: the same bytes as in this process."""
+    alone = ta.find_design(study, tmp_path / "alone")
+    killed = []
+
+    def kill_one(done, total, words):
+        if "simulating" in words and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+            cluster.workers[0].wait()
+            cluster.workers[0] = cluster.add()
+
+    with dask_workers(str(cluster.file)) as workers:
+        cluster.wait(workers.client)
+        shared = ta.find_design(study, tmp_path / "shared", workers=workers, progress=kill_one)
+    assert killed
+    assert (tmp_path / "alone" / "result.json").read_bytes() == (tmp_path / "shared" / "result.json").read_bytes()
+    assert alone.information == shared.information
+
+
+def test_a_local_cluster():
+    with dask_workers("local:1") as workers:
+        assert list(workers.map(product, [(2, 3), (4, 5)])) == [6, 20]
+
+
+@pytest.mark.parametrize("address", ["local:many", "local:0", "local", "tcp://127.0.0.1:1", "nowhere.json", "::"])
+def test_addresses_that_lead_nowhere(address, monkeypatch):
+    import distributed
+
+    original = distributed.Client
+    monkeypatch.setattr(distributed, "Client", lambda *a, timeout=1, **k: original(*a, timeout=1, **k))
+    with pytest.raises(ta.StudyError, match="Dask"), dask_workers(address):
+        pass
+
+
+def test_a_file_that_is_not_on_the_other_machine(tmp_path):
+    sent = UserFile("tellapart_study_0123_gone", tmp_path / "gone.py", "gone", b"NUMBER = 41 + 1\n")
+    load_again(sent)
+    assert sys.modules[sent.name].NUMBER == 42
+    assert sys.modules[sent.name].__tellapart_module__ == "gone"
+    load_again(sent)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
+def test_numbers_of_workers(count):
+    with pytest.raises(ta.StudyError, match="number of workers"):
+        Workers(count)
