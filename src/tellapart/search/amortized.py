@@ -165,7 +165,7 @@ class Amortized(Search):
 
     def total_steps(self, goal: Goal) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
-        return self.steps or (2000 + 1250 * goal.widest if goal.about_parameters else 5000)
+        return self.steps or (2000 + 1250 * goal.widest if goal.about_parameters else 6500)
 
 
 _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH = range(1, 7)
@@ -352,7 +352,7 @@ class Mixture:
     def __call__(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """`n` designs, (n, B, V)."""
         space = self.task.design_space
-        designs = np.where(rng.random((n, 1, 1)) < 0.6, space.spread(n, rng), self.task.baseline(n, rng))
+        designs = np.where(rng.random((n, 1, 1)) < 0.75, space.spread(n, rng), self.task.baseline(n, rng))
         if self.focus is None:
             return designs
         near = space.to_unit(self.focus[rng.integers(0, len(self.focus), n)])
