@@ -247,7 +247,7 @@ class Run:
             return self.search.evaluate(self.goal, checked, seed, Journal(self.folder), progress, helpers)
 
     def seconds(self) -> float | None:
-        """How long the last session of the search took."""
+        """How long the search took, the last time it was run."""
         file = self.folder / "provenance.json"
         return float(json.loads(file.read_text("utf-8"))["seconds"]) if file.is_file() else None
 
