@@ -41,7 +41,7 @@ use = "models:slow"
 [[models]]
 use = "models:slower"
 [search]
-simulations = 10000
+simulations = 30000
 steps = 100
 """
 

@@ -34,7 +34,7 @@ def test_a_hidden_level_is_worth_its_entropy_and_no_more():
     task = NoisyReadings()
     estimator = PosteriorEstimator(Goal("estimate", task, (Switch(),)), SequenceEncoder(task, 8, 8, 2), hidden=(16,), transforms=1)
     source = Stream(estimator, lambda n, rng: task.baseline(n, rng), 128, (1,))
-    Trainer(estimator, TrainingSettings(learning_rate=1e-2), 300, 1).run(source)
+    Trainer(estimator, TrainingSettings(learning_rate=1e-2, pieces=1), 300, 1).run(source)
     estimate = estimator.estimate(estimator.simulate([[1.0]], 4000, np.random.default_rng(2)))
     assert 0.9 * np.log(2) < estimate.nats < np.log(2) + 3 * estimate.se
     behavior = Behavior({"reading": np.array([[[0.0]], [[1.0]]])})
