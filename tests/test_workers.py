@@ -154,6 +154,7 @@ def test_a_killed_worker_costs_time_and_no_results(cluster, study, tmp_path):
 
 def test_a_local_cluster():
     with dask_workers("local:1") as workers:
+        assert len(workers.client.nthreads()) == 1
         assert list(workers.map(product, [(2, 3), (4, 5)])) == [6, 20]
 
 

@@ -118,7 +118,7 @@ def dask_workers(address: str) -> Iterator[Workers]:
     if kind == "local" and not (number.isdigit() and int(number) > 0):
         raise StudyError("The number of local Dask workers must be a whole number.", expected='"local:2"', got=f'"{address}"')
     if kind == "local":
-        with LocalCluster(int(number), threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        with LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
             yield Workers(max(2, int(number)), client)
         return
     try:
