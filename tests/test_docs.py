@@ -43,7 +43,7 @@ def code_blocks(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
 def test_python_examples_run(path, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}
@@ -53,4 +53,4 @@ def test_python_examples_run(path, monkeypatch):
 
 def test_every_page_is_in_the_menu():
     menu = (ROOT / "mkdocs.yml").read_text()
-    assert all(page.name in menu for page in (ROOT / "docs").glob("*.md"))
+    assert all(str(page.relative_to(ROOT / "docs")) in menu for page in (ROOT / "docs").rglob("*.md"))

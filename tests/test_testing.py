@@ -203,7 +203,6 @@ class Odd(ta.Task):
         return choice[..., None] if self.wrong != "history shape" else choice
 
 
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

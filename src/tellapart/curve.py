@@ -45,9 +45,8 @@ def information_curve(
         points: How many numbers of trials, from few to all.
     """
     from .estimators.base import Batch
-    from .networks.encoders import PooledEncoder
 
-    if not isinstance(estimator.encoder, PooledEncoder):
+    if not estimator.encoder.any_length:
         raise StudyError(
             "This estimator knows experiments of one length only.",
             expected='the encoder "history" or "sequence"',

@@ -1,4 +1,4 @@
-"""Tasks and models that users write in a file beside their study.
+"""Tasks, models, searches, encoders and estimators that users write in a file beside their study.
 
 `use = "my_module:MyModel"` means the class `MyModel` of `my_module.py` in the folder of the study file. The file is loaded
 by its path under a name of its own, so that two studies may each have a `models.py`, and a changed file is loaded anew.
@@ -101,7 +101,9 @@ def failed_in_user_code(error: BaseException) -> str | None:
 
 def _check_class(kind: Any, name: str, base: type[T], file: Path) -> type[T]:
     """`kind`, if it is a subclass of `base` that can be made and has a name."""
-    parent = f"tellapart.{base.__name__}"
+    what = base.__name__.lower()
+    public = base.__name__ in ("Task", "Model")
+    parent = f"tellapart.{base.__name__}" if public else f"{base.__module__}.{base.__name__}"
     if not (isinstance(kind, type) and issubclass(kind, base)):
         got = (
             f"a class with the parents {', '.join(k.__name__ for k in kind.__bases__)}"
@@ -109,14 +111,17 @@ def _check_class(kind: Any, name: str, base: type[T], file: Path) -> type[T]:
             else f"a {type(kind).__name__}"
         )
         raise StudyError(
-            f"'{name}' is not a {base.__name__.lower()}.", where=_place(kind, file), expected=f"class {name}({parent})", got=got
+            f"'{name}' is not {'an' if what[0] in 'ae' else 'a'} {what}.",
+            where=_place(kind, file),
+            expected=f"class {name}({parent})",
+            got=got,
         )
     if inspect.isabstract(kind):
         lacking = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
         raise StudyError(
             f"'{name}' is not finished.", where=_place(kind, file), expected=f"it defines: {lacking}", fix=f"see the docstring of {parent}"
         )
-    if not isinstance(getattr(kind, "name", None), str):
+    if "name" in inspect.get_annotations(base) and not isinstance(getattr(kind, "name", None), str):
         raise StudyError(f"'{name}' has no name.", where=_place(kind, file), expected='a class variable: name = "my-name"')
     return kind
 

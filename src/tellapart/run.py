@@ -330,14 +330,17 @@ def describe(study: Study) -> dict[str, Any]:
     described = {name: {"use": part.name, **settings_of(part)} for name, part in parts.items()}
     search = make_search(study.search)
     settings = {"method": search.name, **settings_of(search)}
-    code = {name: _source_fingerprint(type(part)) for name, part in parts.items() if not type(part).__module__.startswith("tellapart.")}
+    kinds = {**{name: type(part) for name, part in parts.items()}, "search": type(search)}
+    kinds |= {key: value for key, value in study.search.items() if isinstance(value, type) and key != "method"}
+    code = {name: _source_fingerprint(kind) for name, kind in kinds.items() if not kind.__module__.startswith("tellapart.")}
     simulation = {} if study.simulation == {"on_error": "stop"} else {"simulation": dict(study.simulation)}
     return {"goal": study.goal, "seed": study.seed, **described, "search": settings, **simulation, "code": code}
 
 
 def settings_of(part: Any) -> dict[str, Any]:
-    """The fields of a task, model or search, by name."""
-    return {f.name: getattr(part, f.name) for f in fields(part)} if is_dataclass(part) else {}
+    """The fields of a task, model or search, by name, as JSON can hold them."""
+    values = {f.name: getattr(part, f.name) for f in fields(part)} if is_dataclass(part) else {}
+    return {name: value.__qualname__ if isinstance(value, type) else value for name, value in values.items()}
 
 
 def version_of(package: str) -> str | None:

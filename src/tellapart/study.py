@@ -21,7 +21,7 @@ from .models import known_models
 from .models.base import Model
 from .models.failures import OnFailure
 from .plugins import load_class, user_module
-from .search import make_search
+from .search import make_search, parent_of
 from .tasks import known_tasks
 from .tasks.base import Task
 from .toml import Place, header_of, line_of, section
@@ -42,7 +42,7 @@ class Study:
         goal: "discriminate": which model is it? "estimate": which parameters has it? "both".
         name: What reports call the study.
         seed: Where all randomness starts.
-        search: "method", and the settings of that method.
+        search: "method", and the settings of that method; a search, encoder or estimator of your own is given as its class.
         simulation: "on_error": "stop" when a model cannot simulate a participant, or "skip" that participant.
     """
 
@@ -79,7 +79,7 @@ class Study:
             section("[study]", {"name": self.name, "goal": self.goal, "seed": self.seed}),
             section("[task]", _options(self.task, known_tasks())),
             *(section("[[models]]", _options(model, known_models())) for model in self.models),
-            section("[search]", self.search),
+            section("[search]", {key: _use(value) if isinstance(value, type) else value for key, value in self.search.items()}),
             *([section("[simulation]", self.simulation)] if self.simulation != {"on_error": "stop"} else []),
         ]
         return "\n".join(sections)
@@ -207,18 +207,26 @@ class _Reader:
         content = self._content()
         task = self._make(content.task, ("task",), Task, known_tasks())
         models = [self._make(section, ("models", i), Model, known_models()) for i, section in enumerate(content.models)]
-        self._check_search(content.search.model_dump())
+        search, simulation = self._search(content.search.model_dump()), content.simulation.model_dump()
         try:
-            search, simulation = content.search.model_dump(), content.simulation.model_dump()
             return Study(task, models, search=search, simulation=simulation, **content.study.model_dump())
         except TellapartError as error:
             raise self._located(error, ()) from error
 
-    def _check_search(self, settings: dict[str, Any]) -> None:
+    def _search(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings of the search, checked; the user's own classes in the place of their names."""
+        for key, value in settings.items():
+            parent = parent_of(key) if isinstance(value, str) and ":" in value else None
+            if parent is not None:
+                try:
+                    settings[key] = load_class(value, self._file.parent, parent)
+                except StudyError as error:
+                    raise self._located(error, ("search", key)) from error
         try:
             make_search(settings)
         except TellapartError as error:
             raise self._located(error, ("search",), settings) from error
+        return settings
 
     def _content(self) -> _StudyFile:
         """The file's sections, their own keys checked."""
@@ -348,13 +356,15 @@ def _either(choices: Sequence[str]) -> str:
 def _options(part: Task | Model, known: Mapping[str, type[Any]]) -> dict[str, Any]:
     """What a study file says of a task or model: which class, and its options."""
     kind = type(part)
+    use = kind.name if known.get(kind.name) is kind else _use(kind)
+    return {"use": use, **{name: getattr(part, name) for name in _fields(kind)}}
+
+
+def _use(kind: type) -> str:
+    """What a study file calls a user's own class."""
     module = user_module(kind)
-    if known.get(kind.name) is kind:
-        use = kind.name
-    elif module is not None:
-        use = f"{module}:{kind.__qualname__}"
-    else:
+    if module is None:
         raise StudyError(
             f"The class '{kind.__name__}' is in no file that a study file could name.", fix="move it to a .py file beside the study"
         )
-    return {"use": use, **{name: getattr(part, name) for name in _fields(kind)}}
+    return f"{module}:{kind.__qualname__}"

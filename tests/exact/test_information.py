@@ -83,7 +83,7 @@ def test_both_is_the_sum_of_its_parts():
     parts = [information(models, "discriminate", text, n, seed=2, trials=12)]
     parts += [information((model,), "estimate", text, n, seed=3, trials=12) for model in models]
     expected = parts[0].nats + (parts[1].nats + parts[2].nats) / 2
-    se = np.sqrt(both.se**2 + parts[0].se**2 + (parts[1].se**2 + parts[2].se**2) / 4)
+    se = np.sqrt(both.se**2 + parts[0].se ** 2 + (parts[1].se ** 2 + parts[2].se ** 2) / 4)
     assert abs(both.nats - expected) < 4.5 * se
     assert both.accuracy == pytest.approx(parts[0].accuracy, abs=0.06)
 

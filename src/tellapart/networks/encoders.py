@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -36,6 +37,9 @@ class Encoder(nn.Module, ABC):
         task: What is recorded.
         summaries: S, the number of summary statistics.
     """
+
+    any_length: ClassVar[bool] = True
+    """Does it take experiments with fewer trials and blocks than the task has?"""
 
     def __init__(self, task: Task, summaries: int) -> None:
         super().__init__()
@@ -89,6 +93,8 @@ class BlockEncoder(Encoder):
         one_hot: Categories as one-hot vectors; the paper feeds the numbers themselves.
         masked: Show which trials were recorded; the paper's data are complete, so that it has no need to.
     """
+
+    any_length: ClassVar[bool] = False
 
     def __init__(
         self, task: Task, summaries: int = 6, hidden: tuple[int, ...] = (64, 32), one_hot: bool = False, masked: bool = True

@@ -19,10 +19,27 @@ def known_searches() -> dict[str, type[Search]]:
     return {kind.name: kind for kind in _subclasses(Search) if hasattr(kind, "name") and kind.__module__.startswith(__name__)}
 
 
+def parent_of(setting: str) -> type | None:
+    """What a class must be derived from to be the value of a search setting: a user's own search, encoder or estimator."""
+    if setting == "method":
+        return Search
+    if setting == "encoder":
+        from ..networks.encoders import Encoder
+
+        return Encoder
+    if setting == "estimator":
+        from ..estimators.base import Estimator
+
+        return Estimator
+    return None
+
+
 def make_search(settings: Mapping[str, Any]) -> Search:
     """The search that a `[search]` section describes: its `method`, and the settings of that method."""
     known = known_searches()
     method = settings.get("method", "amortized")
+    if isinstance(method, type) and issubclass(method, Search):
+        known, method = {method.name: method}, method.name
     if method not in known:
         raise StudyError(
             "The search 'method' is unknown.", expected=" or ".join(sorted(known)), got=repr(method), fix=nearest(method, known)
@@ -39,6 +56,8 @@ def _typed(kind: type[Search], key: str, value: Any) -> Any:
     """`value` as its field's type wants it; JSON's rules turn lists to tuples, but no text into a number."""
     from pydantic import TypeAdapter, ValidationError
 
+    if isinstance(value, type):
+        return value
     try:
         return TypeAdapter(get_type_hints(kind)[key]).validate_json(json.dumps(value), strict=True)
     except ValidationError as error:

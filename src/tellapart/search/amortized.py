@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +50,9 @@ class Amortized(Search):
     """Settings of the amortized search.
 
     Arguments:
-        estimator: "posterior", or a critic bound on the same encoder: "nwj", "infonce".
+        estimator: "posterior", or a critic bound on the same encoder: "nwj", "infonce"; or a class of your own.
         encoder: "history" (the task describes its trials), "sequence" (the fields as they are), "blocks" (the paper's), or
-            "auto": the first that the task allows.
+            "auto": the first that the task allows; or a class of your own.
         steps: Steps of training; 0 for a default that grows with the number of parameters to be learned.
         batch: Participants a step.
         learning_rate: At its peak.
@@ -69,8 +69,8 @@ class Amortized(Search):
         device: "auto", "cpu", "cuda", …
     """
 
-    estimator: str = "posterior"
-    encoder: str = "auto"
+    estimator: str | type[Any] = "posterior"
+    encoder: str | type[Any] = "auto"
     steps: int = 0
     batch: int = 256
     learning_rate: float = 1e-2
@@ -88,9 +88,11 @@ class Amortized(Search):
 
     def __post_init__(self) -> None:
         for setting, value, known in (("estimator", self.estimator, ESTIMATORS), ("encoder", self.encoder, ENCODERS)):
-            if value not in known:
-                expected = ", ".join(known)
-                raise StudyError(f"The {setting} of the search is unknown.", expected=expected, got=repr(value), fix=nearest(value, known))
+            if isinstance(value, str) and value not in known:
+                expected = f'{", ".join(known)}, or "my_module:MyClass" for your own'
+                raise StudyError(
+                    f"The '{setting}' of the search is unknown.", expected=expected, got=repr(value), fix=nearest(value, known)
+                )
         if self.simulations and self.simulations < 10_000:
             raise StudyError("The 'simulations' of the search are too few.", expected="10,000 or more, or 0", got=self.simulations)
         for setting, least in (("batch", 8), ("survey", 16), ("survey_simulations", 50), ("finalists", 1), ("finalist_simulations", 100)):
@@ -304,7 +306,7 @@ class _Finder:
             self._baseline(),
             tuple((finalists[i], chosen[i]) for i in order[1:] if _as_good(chosen[i], chosen[best])),
             self._trace(history),
-            {"method": settings.name, "estimator": settings.estimator, "encoder": settings.encoder, "steps": len(history)},
+            {"method": settings.name, **{part: _name(getattr(settings, part)) for part in ("estimator", "encoder")}, "steps": len(history)},
         )
         self.journal.put("found", _kept(found))
         return found
@@ -385,15 +387,23 @@ def _kept(found: Found) -> dict[str, Any]:
     }
 
 
-def _encoder(name: str, task: Task) -> Any:
+def _name(part: str | type[Any]) -> str:
+    return part if isinstance(part, str) else part.__name__
+
+
+def _encoder(name: str | type[Any], task: Task) -> Any:
     from ..networks.encoders import BlockEncoder, HistoryEncoder, SequenceEncoder
 
+    if isinstance(name, type):
+        return name(task)
     if name == "auto":
         name = "history" if type(task).history is not Task.history else "sequence"
     return {"history": HistoryEncoder, "sequence": SequenceEncoder, "blocks": BlockEncoder}[name](task)
 
 
-def _estimator_class(name: Literal["posterior", "nwj", "infonce"] | str) -> Any:
+def _estimator_class(name: str | type[Any]) -> Any:
+    if isinstance(name, type):
+        return name
     if name == "nwj":
         from ..estimators.nwj import NWJEstimator
 
