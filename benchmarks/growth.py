@@ -1,4 +1,5 @@
-"""How the cost of a step of training (simulation, description, gradient) grows with trials, blocks and models.
+"""How the cost of a step of training (simulation, description, gradient) grows with trials, blocks, arms, models and parameters, and the
+cost of a survey with the number of design variables.
 
 Each line is a ratio to the smallest size of its kind, measured in one run by processor time; linear growth is the ratio of the sizes.
 """
@@ -6,7 +7,7 @@ Each line is a ratio to the smallest size of its kind, measured in one run by pr
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
@@ -14,17 +15,23 @@ import torch
 import tellapart as ta
 from tellapart.estimators.base import Goal
 from tellapart.search.amortized import Amortized, Mixture
+from tellapart.search.survey import survey
 from tellapart.training import Stream, Trainer, TrainingSettings
+from tellapart.workers import HERE
 
 MODELS = (ta.WSLTS(), ta.AEG(), ta.GLS())
 
 
-def cost(trials: int = 30, blocks: int = 2, models: int = 3, each: int = 64) -> float:
+def step(trials: int = 30, blocks: int = 2, arms: int = 3, models: int = 3, each: int = 64) -> float:
     """Milliseconds of processor time of a step with `each` participants of every model; the best of three goes."""
-    goal = Goal("both", ta.BernoulliBandit(arms=3, blocks=blocks, trials=trials), MODELS[:models])
+    goal = Goal("both", ta.BernoulliBandit(arms=arms, blocks=blocks, trials=trials), MODELS[:models])
+    return _step(goal, each * models)
+
+
+def _step(goal: Goal, size: int) -> float:
     estimator = Amortized().build(goal, 0)
     trainer = Trainer(estimator, TrainingSettings(clip=1.0), 1000)
-    source = Stream(estimator, Mixture(goal.task), each * models, (0,))
+    source = Stream(estimator, Mixture(goal.task), size, (0,))
     trainer.run(source, 3)
     best = np.inf
     for _ in range(3):
@@ -34,19 +41,45 @@ def cost(trials: int = 30, blocks: int = 2, models: int = 3, each: int = 64) -> 
     return 1000 * best
 
 
-def show(what: str, sizes: Iterable[int]) -> None:
+def step_with(parameters: int) -> float:
+    """Milliseconds of processor time of a step that learns so many parameters; the best of three goes."""
+
+    @ta.model(name="noise", parameters={f"p{i}": ta.Uniform(0, 1) for i in range(parameters)}, vectorised=True)
+    def noise(parameters, designs, rng, task):
+        shape = (len(designs), task.blocks, task.trials)
+        return {"choice": rng.integers(0, task.arms, shape), "reward": rng.random(shape) < parameters["p0"][:, None, None]}
+
+    goal = Goal("estimate", ta.BernoulliBandit(), (noise(),))
+    return _step(goal, 256)
+
+
+def surveying(variables: int) -> float:
+    """Milliseconds of processor time of a survey of 256 designs with so many variables, from few simulations: what the process costs."""
+    goal = Goal("discriminate", ta.BernoulliBandit(arms=3, blocks=variables // 3, trials=2), MODELS[1:])
+    estimator = Amortized().build(goal, 0).eval()
+    started = time.process_time()
+    survey(estimator, 256, 16, (0,), HERE)
+    return 1000 * (time.process_time() - started)
+
+
+def show(what: str, sizes: Iterable[int], cost: Callable[..., float] = step) -> None:
     costs = {size: cost(**{what: size}) for size in sizes}
     first = min(costs)
     for size, value in costs.items():
-        print(f"  {what:<7}{size:>4}  {value:7.1f} ms a step   cost x {value / costs[first]:5.2f}   size x {size / first:5.2f}")
+        print(f"  {what:<10}{size:>4}  {value:8.1f} ms   cost x {value / costs[first]:5.2f}   size x {size / first:5.2f}", flush=True)
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    print("cost of a step of training")
+    print('a step of training, goal "both", 64 participants of each model')
     show("trials", (15, 30, 60, 120, 240))
-    show("blocks", (1, 2, 4, 8))
-    show("models", (2, 3))
+    show("blocks", (1, 2, 4, 8, 16))
+    show("arms", (2, 4, 8, 16))
+    show("models", (1, 2, 3))
+    print('a step of training, goal "estimate", 256 participants')
+    show("parameters", (1, 2, 4, 8, 16), step_with)
+    print("a survey of 256 designs, simulations aside")
+    show("variables", (3, 6, 12, 24, 48), surveying)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def test_same_seed_same_bytes(folder):
 def test_the_table_does_not_depend_on_the_chunks_in_which_it_is_written(folder, monkeypatch):
     simulate(folder)
     whole = (folder / "data.csv").read_bytes()
-    monkeypatch.setattr("tellapart.cli._CHUNK", 3)
+    monkeypatch.setattr("tellapart.cli.studies._CHUNK", 3)
     simulate(folder)
     assert (folder / "data.csv").read_bytes() == whole
 
@@ -328,7 +328,7 @@ def test_a_full_disk_leaves_the_old_table(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tellapart.cli._write_table", full)
+    monkeypatch.setattr("tellapart.cli.studies._write_table", full)
     refused(simulate(folder), folder, ["cannot be written", "No space left"], ["data.csv", "study.toml"])
     assert (folder / "data.csv").read_text() == "precious"
 

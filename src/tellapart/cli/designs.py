@@ -1,0 +1,196 @@
+"""Designs: find the best one, and say what given ones tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .frame import command, show, stop
+from .options import (
+    AsJson,
+    DaskAddress,
+    DesignTexts,
+    Participants,
+    Seed,
+    StudyPath,
+    WorkerCount,
+    designs_of,
+    helpers_of,
+    read_study,
+    rng_of,
+    run_folder,
+    seed_of,
+)
+
+if TYPE_CHECKING:
+    from ..information.estimate import InformationEstimate
+    from ..progress import Progress
+    from ..run import DesignResult
+    from ..study import Study
+    from ..tasks.base import Floats
+
+
+@command
+def design(
+    study: StudyPath,
+    workers: WorkerCount = None,
+    dask: DaskAddress = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew; what the run folder holds is lost.")] = False,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the most informative design.
+
+    The run is kept in the folder `run` beside the study file. It can be stopped at any moment: the same command goes on from
+    there, and ends with the same design. The number of workers changes nothing but the time.
+
+    \b
+    Example:
+      tellapart design examples/bandit --workers 2
+    """
+    from dataclasses import replace
+
+    from ..progress import progress_bar
+    from ..run import Run
+
+    plan = read_study(study)
+    run = Run.open(replace(plan, seed=seed_of(plan, seed)), run_folder(study), fresh=fresh)
+    try:
+        with helpers_of(workers, dask) as helpers, progress_bar("looking for the design") as report:
+            result = run.design(workers=helpers, progress=report)
+    except KeyboardInterrupt:
+        stop("Stopped. The same command goes on from here.", 130)
+    show(result.to_json() if as_json else _describe_design(plan, result))
+
+
+@command
+def evaluate(
+    study: StudyPath,
+    design: DesignTexts = None,
+    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
+    workers: WorkerCount = None,
+    dask: DaskAddress = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the information of given designs, estimated as the study's search does.
+
+    With the search "amortized" the run's estimator is used on fresh simulations; with "bayesopt" one is trained at each design.
+
+    \b
+    Example:
+      tellapart evaluate examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
+    """
+    from ..progress import progress_bar
+    from ..run import Run, with_seed_of
+
+    plan = with_seed_of(read_study(study), run_folder(study))
+    designs = designs_of(plan, design or [], baseline, seed)
+    with helpers_of(workers, dask) as helpers, progress_bar("estimating information") as report:
+        estimates = Run.open(plan, run_folder(study)).evaluate(designs, seed, workers=helpers, progress=report)
+    _print_information(plan, designs, estimates, as_json)
+
+
+@command
+def exact(
+    study: StudyPath,
+    design: DesignTexts = None,
+    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
+    n: Participants = 2000,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the exact information of designs, where every model has a likelihood.
+
+    Information is in nats, with its standard error over simulated participants. Every design faces the same agents: the same
+    draws of parameters and the same random numbers.
+
+    \b
+    Example:
+      tellapart exact examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
+    """
+    from ..progress import progress_bar
+
+    plan = read_study(study)
+    designs = designs_of(plan, design or [], baseline, seed)
+    from ..information.exact import exact_information
+
+    estimates = []
+    with progress_bar("exact information") as report:
+        for i, wanted in enumerate(designs):
+            part = _part_of(report, i, len(designs))
+            estimates.append(exact_information(plan.task, plan.models, plan.goal, wanted, n=n, rng=rng_of(plan, seed), progress=part))
+    _print_information(plan, designs, estimates, as_json)
+
+
+@command
+def curve(
+    study: StudyPath,
+    figure: Annotated[Path | None, typer.Option("--figure", metavar="FILE.svg", help="Also draw it: .svg, .png or .pdf.")] = None,
+    points: Annotated[int, typer.Option("--points", metavar="K", min=1, help="How many numbers of trials.")] = 10,
+    n: Participants = 4000,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """How many trials do I need? Information for every number of blocks and a range of trials a block.
+
+    At the recommended design of a finished run, from its own network. All points share their simulated participants, so that
+    differences along the curve are more certain than its height.
+
+    \b
+    Example:
+      tellapart curve examples/bandit --figure curve.svg
+    """
+    from ..curve import information_curve
+    from ..files import written_whole
+    from ..progress import progress_bar
+    from ..report.figures import curve_figure
+    from ..run import Run
+
+    plan = read_study(study)
+    result = Run.finished(plan, run_folder(study)).result()
+    with progress_bar("reading the curve") as report:
+        found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=seed_of(plan, seed), progress=report)
+    if figure is not None:
+        with written_whole(figure) as drawing:
+            curve_figure([point.to_json() for point in found]).savefig(drawing, format=figure.suffix.removeprefix(".") or "svg")
+    lines = [f"{point.blocks} block(s) of {point.trials:>3} trials  {point.information}" for point in found]
+    show({"design": result.design.tolist(), "curve": [point.to_json() for point in found]} if as_json else "\n".join(lines))
+
+
+def _describe_design(study: Study, result: DesignResult) -> str:
+    """A few lines on what was found."""
+    write = study.task.design_space.format
+    lines = [f"design       {write(result.design)}", f"information  {result.information}{_share_of_maximum(study, result.information)}"]
+    if result.baseline is not None:
+        known = result.baseline.to_json()
+        lines.append("baseline     {nats:.3f} ± {se:.3f} nats on average, from {lowest:.3f} to {highest:.3f}".format(**known))
+    lines += [f"also good    {write(other)}  {estimate}" for other, estimate in result.alternatives]
+    return "\n".join([*lines, f"kept in      {result.run.folder}"])
+
+
+def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:
+    """A line a design, or the JSON of `exact` and `evaluate`."""
+    if as_json:
+        show({"designs": [{"design": d.tolist(), **e.to_json()} for d, e in zip(designs, estimates, strict=True)]})
+        return
+    texts = [study.task.design_space.format(d) for d in designs]
+    for text, estimate in zip(texts, estimates, strict=True):
+        typer.echo(f"{text:<{max(map(len, texts))}}  {estimate}{_share_of_maximum(study, estimate)}")
+
+
+def _share_of_maximum(study: Study, estimate: InformationEstimate) -> str:
+    """How much of the most that can be learnt, where there is a most."""
+    import math
+
+    if study.goal != "discriminate":
+        return ""
+    most = math.log(len(study.models))
+    return f"; {100 * estimate.nats / most:.0f} % of the maximum log {len(study.models)} = {most:.3f}"
+
+
+def _part_of(report: Progress, i: int, parts: int) -> Progress:
+    """Report the progress of the i-th of equal parts as progress of the whole."""
+    return lambda done, total: report(i * total + done, parts * total)

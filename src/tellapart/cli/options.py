@@ -1,0 +1,88 @@
+"""Arguments and options that commands share, and what they mean."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Iterator
+
+import typer
+
+from ..errors import DesignError, ModelError, StudyError, nearest
+
+if TYPE_CHECKING:
+    from ..models.base import Model
+    from ..study import Study
+    from ..tasks.base import Floats
+    from ..workers import Workers
+
+StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="A study folder, or a study.toml.", show_default=False)]
+DesignText = Annotated[str, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".')]
+DesignTexts = Annotated[
+    list[str] | None, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Can be repeated.', show_default=False)
+]
+Participants = Annotated[int, typer.Option("--n", metavar="N", min=1, help="How many simulated participants.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="S", min=0, help="Where randomness starts; the study's seed if not given.")]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="Designs evaluated at once; one a core if not given.", show_default=False),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help='A Dask cluster: its address, its scheduler file, or "local:N".', show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def read_study(path: Path) -> Study:
+    from ..study import Study
+
+    return Study.from_file(path)
+
+
+def run_folder(study: Path) -> Path:
+    from ..study import study_file
+
+    return study_file(study).parent / "run"
+
+
+def seed_of(study: Study, seed: int | None) -> int:
+    return study.seed if seed is None else seed
+
+
+def rng_of(study: Study, seed: int | None) -> Any:
+    import numpy as np
+
+    return np.random.default_rng(seed_of(study, seed))
+
+
+def named_model(study: Study, name: str) -> Model:
+    """The model of the study that is called `name`."""
+    names = [model.name for model in study.models]
+    if name not in names:
+        raise ModelError(f"The study has no model '{name}'.", expected=" or ".join(names), got=f"'{name}'", fix=nearest(name, names))
+    return study.models[names.index(name)]
+
+
+def designs_of(study: Study, texts: list[str], baseline: int, seed: int | None) -> list[Floats]:
+    """The designs that were written out, then the baseline ones."""
+    designs = [study.task.design_space.parse(text) for text in texts]
+    designs += list(study.task.baseline(baseline, rng_of(study, seed)))
+    if not designs:
+        raise DesignError("There is no design.", expected="--design or --baseline", fix=f'--design "{study.task.design_space.example()}"')
+    return designs
+
+
+@contextmanager
+def helpers_of(count: int | None, dask: str | None) -> Iterator[Workers]:
+    """Who does the work: processes here, one a core if nothing is said, or a Dask cluster."""
+    from ..threads import available_cores
+    from ..workers import Workers, dask_workers
+
+    if dask is None:
+        yield Workers(available_cores() if count is None else count)
+        return
+    if count is not None:
+        raise StudyError("A Dask cluster brings its own workers.", got=f"--workers {count} --dask {dask}", fix="leave out one of them")
+    with dask_workers(dask) as workers:
+        yield workers

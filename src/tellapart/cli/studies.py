@@ -1,0 +1,144 @@
+"""Before a search: make a study, check it, simulate its models."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .frame import command, show, stop
+from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_model, read_study, rng_of, seed_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..models.simulation import Simulations
+    from ..progress import Progress
+    from ..tasks.base import Floats
+
+_CHUNK = 2_000
+"""Participants whose rows are in memory at once when a table is written."""
+
+
+@command
+def new(
+    name: Annotated[Path, typer.Argument(metavar="NAME", help="The folder to make.", show_default=False)],
+    example: Annotated[str, typer.Option("--example", metavar="EXAMPLE", help="What to begin with; see below.")] = "bandit",
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a study folder that runs as it is, to be edited.
+
+    \b
+    Examples to begin with:
+      bandit        three models of bandits that come with tellapart
+      own-model     a model of your own against two of them
+      retention     how does memory fade? a task and two models of your own
+      discounting   what is a later reward worth? a task and three models of your own
+      accumulation  choices and response times; two models without a likelihood
+
+    \b
+    Example:
+      tellapart new my-study --example own-model
+    """
+    from ..scaffold import make_study
+
+    made = make_study(name, example, seed)
+    result = {"folder": str(name), "example": example, "files": [str(file) for file in made]}
+    show(result if as_json else f"{', '.join(map(str, made))}\nnext: tellapart check {name}")
+
+
+@command
+def check(
+    study: StudyPath,
+    data: Annotated[Path | None, typer.Argument(metavar="DATA.csv", help="A data table to check too.", show_default=False)] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a study, its task, its simulators and, if given, a table of data.
+
+    Each model is simulated at prior draws and at corners of the design space. Errors: wrong shapes or types, values that the task
+    cannot record, random numbers that do not come from `rng`, participants that depend on each other, a likelihood that
+    contradicts the simulator. Warnings: parameters and design variables without effect. Each comes with the usual fix.
+
+    \b
+    Example:
+      tellapart check examples/bandit
+    """
+    from ..testing import check_model, check_task
+
+    plan = read_study(study)
+    behavior = None if data is None else plan.task.read_csv(data)
+    checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
+    if checked[0].sound:
+        checked += [check_model(model, plan.task, seed=seed_of(plan, seed), raise_errors=False) for model in plan.models]
+    findings = [finding for part in checked for finding in part.findings]
+    if not all(part.sound for part in checked):
+        stop("\n".join(str(finding) for finding in findings), 2)
+    for finding in findings:
+        typer.echo(str(finding), err=True)
+    names = [model.name for model in plan.models]
+    result: dict[str, Any] = {"study": plan.name, "goal": plan.goal, "task": plan.task.name, "models": names}
+    result |= {"findings": [asdict(finding) for finding in findings], "speed": {part.name: part.speed for part in checked[1:]}}
+    lines = [f"The study '{plan.name}' is sound: {plan.goal} {', '.join(names)} by {plan.task.name}."]
+    lines += [f"{part.name}: {part.speed_in_words()}" for part in checked[1:]]
+    if behavior is not None:
+        result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}
+        lines.append("The data fit: {participants} participants, {trials} trials recorded, {missed} missed.".format(**result["data"]))
+    show(result if as_json else "\n".join(lines))
+
+
+@command
+def simulate(
+    study: StudyPath,
+    design: DesignText,
+    n: Participants,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write the table.")],
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model; all take turns if not given.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate participants and write their data.
+
+    The table is long: columns participant, model, block, trial, the recorded fields, then one column for each parameter,
+    named model.parameter and empty where a participant is of another model. Blocks, trials and choices count from 0.
+
+    \b
+    Example:
+      tellapart simulate examples/bandit --design "0,0,0.6; 1,1,0" --n 300 --out data.csv
+    """
+    from ..files import written_whole
+    from ..models.simulation import simulate_models
+    from ..progress import progress_bar
+
+    plan = read_study(study)
+    wanted = plan.task.design_space.parse(design)
+    models = [named_model(plan, model)] if model else plan.models
+    with written_whole(out) as temporary, progress_bar("simulating") as report:
+        simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed))
+        _write_table(simulations, temporary, report)
+    names = [m.name for m in models]
+    rows = int(simulations.behavior.mask.size)
+    result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": seed_of(plan, seed)}
+    show(result if as_json else f"{n} participants ({', '.join(names)}), {rows} rows, written to {out}")
+
+
+def _write_table(simulations: Simulations, path: Path, report: Progress) -> None:
+    """Write the long table a few participants at a time."""
+    import numpy as np
+
+    names = np.array([model.name for model in simulations.models])[simulations.model]
+    for start in range(0, len(simulations), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        columns = {"model": names[part], **{name: _texts(values[part]) for name, values in simulations.parameters.items()}}
+        simulations.behavior[part].to_table(columns).to_csv(path, mode="a", header=start == 0, index=False)
+        report(min(start + _CHUNK, len(simulations)), len(simulations))
+
+
+def _texts(values: Floats) -> NDArray[Any]:
+    """Numbers as a table writes them; once a participant, which is quicker than once a row."""
+    import numpy as np
+
+    return np.array(["" if value != value else repr(value) for value in values.tolist()], object)
