@@ -50,7 +50,7 @@ FIGURES = {
     "confusion": lambda: figures.confusion_figure(confusion(), "Recommended design"),
     "reliability": lambda: figures.reliability_figure(calibrate_models(TRUE, np.log(rng().dirichlet([1, 1, 1], 300))), "here"),
     "recovery": lambda: figures.recovery_figure(recovered(), "aeg: phi"),
-    "averaged": lambda: figures.averaged_posterior_figure(averaged(0.5), averaged(0.8), "aeg: phi"),
+    "averaged": lambda: figures.averaged_posterior_figure(averaged(0.5), {"habit": averaged(0.8), "other": averaged(0.9)}, "aeg: phi"),
     "ranks": lambda: figures.ranks_figure(calibrate_ranks(rng().integers(0, 120, 500), 119), "aeg: phi"),
     "coverage": lambda: figures.coverage_figure([calibrate_ranks(rng().integers(0, 120, 500), 119, model="aeg", parameter="phi")], "here"),
     "search": lambda: figures.search_figure(TRAINING),

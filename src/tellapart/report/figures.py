@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, WIDE, canvas, styled
+from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,13 +153,13 @@ def recovery_figure(recovery: Recovery, title: str) -> Figure:
         return figure
 
 
-def averaged_posterior_figure(ours: AveragedPosterior, baseline: AveragedPosterior | None, title: str) -> Figure:
-    """Posteriors at one true value, averaged over participants, at the recommended design and at baseline designs."""
+def averaged_posterior_figure(ours: AveragedPosterior, others: Mapping[str, AveragedPosterior], title: str) -> Figure:
+    """Posteriors at one true value, averaged over participants, at the recommended design and at one or two others, by name."""
     with styled():
         figure, axes = canvas(NARROW, 2.9)
         axes.stairs(ours.prior, ours.edges, color=GREY, ls=":", label="prior")
-        if baseline is not None:
-            axes.stairs(baseline.density, baseline.edges, color=HABIT, ls="--", lw=1.8, label="baseline")
+        for (name, other), color, line in zip(others.items(), (HABIT, THIRD), ("--", (0, (4, 1, 1, 1))), strict=False):
+            axes.stairs(other.density, other.edges, color=color, ls=line, lw=1.8, label=name)
         axes.stairs(ours.density, ours.edges, color=OURS, lw=1.8, label="recommended")
         if ours.exact is not None:
             middle = (np.array(ours.edges[1:]) + np.array(ours.edges[:-1])) / 2

@@ -182,7 +182,7 @@ def _averaged(content: Content) -> list[Panel]:
             f"{one.model}.{one.parameter}: posteriors of {one.n} participants whose true value is {one.truth:.3g}, averaged. Their average"
             f" width (standard deviation) is {one.sd:.3g} at the recommended design and {other.sd:.3g} at baseline designs."
         )
-        figure = figures.averaged_posterior_figure(one, other, f"{one.model}: {one.parameter}")
+        figure = figures.averaged_posterior_figure(one, {"baseline": other}, f"{one.model}: {one.parameter}")
         panels.append(_panel(figure, f"averaged-{number}", caption))
     return panels
 

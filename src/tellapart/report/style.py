@@ -17,6 +17,7 @@ GREY = "#8a8a8a"
 PALE = "#d9d9d9"
 OURS = "#0072b2"
 HABIT = "#d55e00"
+THIRD = "#009e73"
 EXACT = "#000000"
 """From the palette of Okabe and Ito (2008); blue prints darker than orange."""
 
