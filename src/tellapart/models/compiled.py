@@ -5,7 +5,8 @@ A bandit model differs from the next in one thing only: how it chooses. It suppl
     choose(trial, previous, reward, wins, losses, theta, memory, scratch, stream) -> arm
 
 for all trials but the first of a block (which is uniform), and `bandit_simulator` compiles the loop around it. `wins`, `losses` and
-`scratch` (its own, to do with as it likes) have a number an arm; `memory` (4 + 2 T numbers) is zero at the start of a block.
+`scratch` (its own, to do with as it likes) have a number an arm; `memory` (4 + 2 T numbers) is zero at a participant's start,
+and holds from block to block.
 
 What costs time here is a branch that the processor guesses wrong, some 20 operations each, and choices are made to be hard
 to guess. So sums of comparisons take the place of "if" where that is possible. Only `choose` need know.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Callable
@@ -25,13 +27,15 @@ from typing import Any, Callable
 import numba as nb
 import numpy as np
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 from ..threads import in_threads
 
 MEMORY = 4
-"""Numbers that an agent can carry from trial to trial within a block, beside wins and losses; and as many again as 2 T."""
+"""Numbers that an agent can carry from trial to trial and from block to block, beside wins and losses; and as many again as 2 T."""
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -153,45 +157,78 @@ def borrowed(typing: Any, array: Any) -> Any:
     return array(array), build
 
 
-def _loop(theta: Any, designs: Any, seeds: Any, choices: Any, rewards: Any, by_arm: Any, room: Any, state: Any) -> None:
+@intrinsic(prefer_literal=True)
+def on_stack(typing: Any, rows: Any, columns: Any) -> Any:
+    """An array (rows, 3, columns) of numbers yet to be set. The compiler knows its size, and that no other array shares its memory."""
+    array, shape = types.Array(types.float64, 3, "C"), (rows.literal_value, 3, columns.literal_value)
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        size, *lengths = (context.get_constant(types.intp, length) for length in (8, *shape))
+        strides = [context.get_constant(types.intp, stride) for stride in (24 * shape[2], 8 * shape[2], 8)]
+        number = context.get_data_type(types.float64)
+        place = cgutils.alloca_once(builder, number, context.get_constant(types.intp, math.prod(shape)))
+        value = context.make_array(array)(context, builder)
+        populate_array(value, place, lengths, strides, size, None)
+        return value._getvalue()
+
+    return array(rows, columns), build
+
+
+def _loop(theta: Any, designs: Any, seeds: Any, choices: Any, rewards: Any, room: Any, state: Any) -> None:
     """Simulate participants: theta (N, P), designs (N, B, K), seeds (N,), into choices and rewards (N, B, T).
 
-    Memory to work in, which belongs to the caller: by_arm (3, K), room (MEMORY + 2 T,), state (1,).
+    LANES of them play side by side: they need not wait for each other, so that the processor works on all at once.
+    Where fewer are left, the last one fills the empty lanes and does the same again.
+    Memory to work in, which belongs to the caller: room (LANES, MEMORY + 2 T), state (LANES, 1).
     """
     n, blocks, trials = choices.shape
-    arms = designs.shape[2]
-    thetas, tally, memory, stream = borrowed(theta), borrowed(by_arm), borrowed(room), borrowed(state)
-    losses, wins, scratch = tally[0], tally[1], tally[2]
-    for i in range(n):
-        stream[0] = seeds[i]
-        own = thetas[i]
+    tallies = on_stack(LANES, ARMS)  # type: ignore[name-defined]  # noqa: F821
+    thetas, memories, streams = borrowed(theta), borrowed(room), borrowed(state)
+    for first in range(0, n, LANES):  # type: ignore[name-defined]  # noqa: F821
+        memories[:] = 0.0
+        arm, won = np.int64(0), False
+        for lane in range(LANES):  # type: ignore[name-defined]  # noqa: F821
+            streams[lane, 0] = seeds[min(first + lane, n - 1)]
         for b in range(blocks):
-            tally[:] = 0.0
-            memory[:] = 0.0
-            arm = below(arms, stream)
-            won = False
+            tallies[:] = 0.0
             for t in range(trials):
-                if t > 0:
-                    arm = choose(t, arm, won, wins, losses, own, memory, scratch, stream)  # type: ignore[name-defined]  # noqa: F821
-                won = uniform(stream) < designs[i, b, arm]
-                tally[np.int64(won), arm] += 1.0
-                choices[i, b, t] = arm
-                rewards[i, b, t] = won
+                for lane in range(LANES):  # type: ignore[name-defined]  # noqa: F821
+                    i, tally, stream = min(first + lane, n - 1), tallies[lane], streams[lane]
+                    losses, wins, scratch = tally[0], tally[1], tally[2]
+                    if t == 0:
+                        arm = below(wins.size, stream)
+                    else:
+                        if LANES > 1:  # type: ignore[name-defined]  # noqa: F821
+                            arm, won = np.int64(choices[i, b, t - 1]), rewards[i, b, t - 1] != 0
+                        arm = choose(t, arm, won, wins, losses, thetas[i], memories[lane], scratch, stream)  # type: ignore[name-defined]  # noqa: F821
+                    won = uniform(stream) < designs[i, b, arm]
+                    tally[np.int64(won), arm] += 1.0
+                    choices[i, b, t] = arm
+                    rewards[i, b, t] = won
 
 
 Simulator = Callable[..., tuple[NDArray[np.int16], NDArray[np.int8]]]
 
 
-def bandit_simulator(choose: Any) -> Simulator:
-    """Compile the loop around a model's `choose`.
+def bandit_simulator(choose: Any, lanes: int = 4) -> Simulator:
+    """Compile the loop around a model's `choose`, for each number of arms when it is first met.
+
+    Arguments:
+        choose: See above.
+        lanes: How many participants play side by side. 1 is best if `choose` has branches that are hard to guess: the processor
+            then learns the habits of one participant at a time.
 
     Returns:
         A function of theta (N, P), designs (N, B, K), trials T, rng and threads that returns choices and rewards (N, B, T).
     """
-    kernel = specialised(_loop, choose=choose)
+
+    @cache
+    def kernel(arms: int) -> Any:
+        return specialised(_loop, choose=choose, ARMS=arms, LANES=lanes)
 
     def simulate(theta: Any, designs: Any, trials: int, rng: np.random.Generator, threads: int | None = None) -> Any:
         n, blocks, arms = designs.shape
+        loop = kernel(arms)
         theta = np.ascontiguousarray(theta, dtype=np.float64).reshape(n, -1)
         designs = np.ascontiguousarray(designs, dtype=np.float64)
         seeds = rng.integers(0, 2**64, size=n, dtype=np.uint64)
@@ -199,7 +236,7 @@ def bandit_simulator(choose: Any) -> Simulator:
         rewards = np.empty((n, blocks, trials), np.int8)
 
         def play(*slices: Any) -> None:
-            kernel(*slices, np.zeros((3, arms)), np.zeros(MEMORY + 2 * trials), np.zeros(1, np.uint64))
+            loop(*slices, np.zeros((lanes, MEMORY + 2 * trials)), np.zeros((lanes, 1), np.uint64))
 
         in_threads(play, n, (theta, designs, seeds, choices, rewards), threads)
         return choices, rewards
@@ -207,17 +244,18 @@ def bandit_simulator(choose: Any) -> Simulator:
     return simulate
 
 
-def specialised(loop: Any, **functions: Any) -> Any:
-    """Compile a copy of `loop` in which some global names stand for given compiled functions.
+def specialised(loop: Any, **values: Any) -> Any:
+    """Compile a copy of `loop` in which some global names stand for given compiled functions and numbers.
 
     Numba keeps what it compiled in a cache that it looks up by file, function name and line, and it notices changes to
     that file alone. So the copy's name carries a fingerprint of every source file involved: a model whose code
     changed is never run from an old cache.
     """
-    files = sorted({__file__, *(f.py_func.__code__.co_filename for f in functions.values())})
+    functions = [value for value in values.values() if hasattr(value, "py_func")]
+    files = sorted({__file__, *(f.py_func.__code__.co_filename for f in functions)})
     fingerprint = hashlib.sha256(b"".join(Path(file).read_bytes() for file in files if Path(file).exists()))
-    names = "_".join(f.py_func.__qualname__ for f in functions.values())
-    copy = FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
+    names = "_".join(v.py_func.__qualname__ if v in functions else f"{name}{v}" for name, v in values.items())
+    copy = FunctionType(loop.__code__, {**loop.__globals__, **values}, loop.__name__)
     copy.__qualname__ = f"{loop.__name__}_{names}_{fingerprint.hexdigest()[:16]}"
     copy.__module__ = __name__
     return nb.njit(cache=True, nogil=True, error_model="numpy")(copy)

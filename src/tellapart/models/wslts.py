@@ -71,16 +71,16 @@ def gamma(c: Any, d: Any, stream: Any) -> Any:
     Their test that spares the logarithms is u < 1 - 0.0331 x^4 for every a. This one lets more pass, and ever more as a grows; what
     passes would be accepted anyway (a test compares the two on a grid), and what has v <= 0 does not pass.
     """
-    x, u = standard_normal(stream), uniform(stream)
-    while u >= surely_accepted(c, x) and np.log(u) >= log_acceptance(c, d, x):
+    while True:
         x, u = standard_normal(stream), uniform(stream)
-    v = 1.0 + c * x
-    return d * (v * v * v)
+        if u < surely_accepted(c, x) or np.log(u) < log_acceptance(c, d, x):
+            v = 1.0 + c * x
+            return d * (v * v * v)
 
 
 @nb.njit(cache=True, forceinline=True)
 def gamma_of_count(count: Any, power: Any, memory: Any, stream: Any) -> Any:
-    """A Gamma((1 + count)^power) draw; what depends on the count alone is computed once a block."""
+    """A Gamma((1 + count)^power) draw; what depends on the count alone is computed once a participant."""
     place = 2 * int(count)
     if memory[place] == 0.0:
         d = np.exp(power * log_one_plus(count)) - 1.0 / 3.0
@@ -214,7 +214,7 @@ def _add_rows(participant: Any, index: Any, table: Any, out: Any) -> None:
 
 _NODES, _REACH, _BETA_POINTS, _CHUNK = 56, 4.9, 128, 8192
 
-_simulate = bandit_simulator(choose)
+_simulate = bandit_simulator(choose, lanes=1)
 
 
 @dataclass(frozen=True)
