@@ -1,8 +1,9 @@
 """The amortized engine against the exact reference: is the estimate tight at every design, and the recommendation good?
 
-For each of the paper's four tasks, and for the goal "both": train and search as a user would, then compare the estimate
-with the exact information on the same simulated participants, at corners, the middle, the paper's optimum and Beta(2, 2)
-draws; and print the exact information of the recommended design. Name tasks to run only these:
+For each of the paper's four studies (examples/paper), and for the goal "both": train and search as a user would, then compare the
+estimate with the exact information on the same simulated participants, at corners, the middle, the paper's optimum and Beta(2, 2)
+draws; and print the exact information of the recommended design. A study that has a finished run is not trained again: its
+time is the one that the run recorded. Name tasks to run only these:
 
     python benchmarks/engine.py discriminate aeg
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import functools
 import resource
 import sys
-import time
+from pathlib import Path
 
 import numpy as np
 
@@ -28,16 +29,18 @@ PAPER = {
     "gls": [[0, 1, 0], [0, 0, 1], [0, 0, 1]],
 }
 FLOORS = {"discriminate": (0.97, 0.917), "aeg": (0.97, 2.45), "wslts": (0.96, 4.00), "gls": (0.90, 2.75), "both": (0.92, None)}
-MODELS = {"wslts": ta.WSLTS, "aeg": ta.AEG, "gls": ta.GLS}
+STUDIES = Path(__file__).parents[1] / "examples" / "paper"
 PARTICIPANTS = 6000
 
 print = functools.partial(print, flush=True)  # a run takes half an hour: show each line as it comes
 
 
-def study_of(what: str) -> ta.Study:
-    if what in ("discriminate", "both"):
-        return ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), [ta.WSLTS(), ta.AEG(), ta.GLS()], goal=what)
-    return ta.Study(ta.BernoulliBandit(arms=3, blocks=3, trials=30), [MODELS[what]()], goal="estimate")
+def result_of(what: str) -> ta.DesignResult:
+    if what == "both":
+        models = [ta.WSLTS(), ta.AEG(), ta.GLS()]
+        return ta.find_design(ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, goal="both"))
+    folder = STUDIES / ("discriminate" if what == "discriminate" else f"estimate-{what}")
+    return ta.find_design(ta.Study.from_file(folder), folder / "run")
 
 
 def designs_of(what: str, study: ta.Study) -> dict[str, np.ndarray]:
@@ -67,11 +70,8 @@ def divergence(study: ta.Study, estimator: object, design: np.ndarray) -> float:
 
 
 def run(what: str) -> None:
-    study = study_of(what)
-    started = time.perf_counter()
-    result = ta.find_design(study)
-    seconds = time.perf_counter() - started
-    estimator = result.found.estimator
+    result = result_of(what)
+    study, estimator, seconds = result.study, result.found.estimator, result.run.seconds()
     floor, least = FLOORS[what]
     print(f"\n{what}: trained and searched in {seconds:.0f} s ({result.found.details['steps']} steps)")
     ratios = []
