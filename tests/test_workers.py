@@ -1,5 +1,6 @@
 """Work in other processes and on a cluster: the same results, whoever does it and whoever dies."""
 
+import json
 import os
 import signal
 import subprocess
@@ -150,6 +151,37 @@ def test_a_killed_worker_costs_time_and_no_results(cluster, study, tmp_path):
     assert killed
     assert (tmp_path / "alone" / "result.json").read_bytes() == (tmp_path / "shared" / "result.json").read_bytes()
     assert alone.information == shared.information
+
+
+RARE = """
+@ta.model(name="rare", parameters={"p": ta.Uniform(0, 1)})
+def rare(parameters, design, rng, task):
+    if parameters["p"] > 0.9998:  # every second participant is of this model: one simulation in 10,000
+        raise ArithmeticError("no such luck")
+    return other.simulate_one(other(), parameters, design, rng, task)
+"""
+
+
+def test_one_failure_in_ten_thousand(cluster, study, tmp_path):
+    """Told to skip, the search goes on to its end, and what failed is written down; told nothing, it says what failed."""
+    (tmp_path / "models.py").write_text(MODEL + RARE)
+    text = STUDY.replace("models:slow", "models:rare").replace("[study]", "[study]\nseed = 5")
+    (tmp_path / "study.toml").write_text(text + '[simulation]\non_error = "skip"\n')
+    with dask_workers(str(cluster.file)) as workers:
+        cluster.wait(workers.client)
+        ta.find_design(ta.Study.from_file(tmp_path), tmp_path / "run", workers=workers)
+        failures = [json.loads(line) for line in (tmp_path / "run" / "failures.jsonl").read_text().splitlines()]
+        assert 1 <= len(failures) <= 6
+        (tmp_path / "study.toml").write_text(text)
+        study = ta.Study.from_file(tmp_path)
+        with pytest.raises(ta.ModelError, match="no such luck") as error:
+            ta.find_design(study, tmp_path / "stopped", workers=workers)
+    assert str(failures[0]["seed"]) in str(error.value)
+    for failure in failures:
+        with pytest.raises(ArithmeticError):
+            study.models[0].simulate_one(
+                failure["parameters"], np.array(failure["design"]), np.random.default_rng(failure["seed"]), study.task
+            )
 
 
 def test_a_local_cluster():
