@@ -22,7 +22,7 @@ def validate(
         list[str] | None, typer.Option("--at", metavar="NAME=X", help="A true parameter: aeg.phi=0.8. Can be repeated.", show_default=False)
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", min=100, help="Simulated participants at each design.")] = 1500,
-    n_exact: Annotated[int, typer.Option("--exact", metavar="N", min=0, help="Participants with exact answers; 0 for none.")] = 1000,
+    n_exact: Annotated[int, typer.Option("--exact", metavar="N", min=0, help="Participants with exact answers; 0 for none.")] = 1500,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

@@ -59,6 +59,8 @@ class ExactComparison:
         model_divergence: The average Kullback-Leibler divergence of exact model probabilities from the estimator's.
         confusion: The confusion matrix of the exact posterior.
         estimated: The confusion matrix of the estimator, on the same participants.
+        largest_difference: The largest difference between the diagonals of the two.
+        largest_difference_se: Its standard error; small, since both face the same participants.
     """
 
     n: int
@@ -69,18 +71,13 @@ class ExactComparison:
     model_divergence: float | None = None
     confusion: Confusion | None = None
     estimated: Confusion | None = None
+    largest_difference: float | None = None
+    largest_difference_se: float | None = None
 
     @property
     def share(self) -> float | None:
         """The estimate as a share of the exact information."""
         return self.estimate / self.exact if self.exact > 0 else None
-
-    @property
-    def largest_difference(self) -> float | None:
-        """The largest difference between the diagonals of the two confusion matrices."""
-        if self.confusion is None or self.estimated is None:
-            return None
-        return float(np.abs(np.diag(self.confusion.shares) - np.diag(self.estimated.shares)).max())
 
 
 def has_likelihoods(models: Sequence[Model]) -> bool:
@@ -109,16 +106,19 @@ def against_exact(estimator: Estimator, answers: Answers, size: int = 250, progr
     return ExactComparison(n, estimate[0], exact[0], gap[0], gap[1], *(about_models or ()))
 
 
-def _about_models(answers: Answers, log_evidence: Floats) -> tuple[float, Confusion, Confusion]:
-    """The divergence of model probabilities, and both confusion matrices."""
+def _about_models(answers: Answers, log_evidence: Floats) -> tuple[float, Confusion, Confusion, float, float]:
+    """The divergence of model probabilities, both confusion matrices, and how far their diagonals are apart."""
     assert answers.log_probabilities is not None
     log_p = log_evidence - np.logaddexp.reduce(log_evidence, axis=1, keepdims=True)
     p = np.exp(log_p)
     with np.errstate(invalid="ignore"):
         divergence = np.where(p > 0, p * (log_p - answers.log_probabilities), 0.0).sum(-1)
     model, names = answers.simulations.model, answers.names
-    estimated = confusion_matrix(model, np.exp(answers.log_probabilities), names)
-    return float(divergence.mean()), confusion_matrix(model, p, names), estimated
+    q = np.exp(answers.log_probabilities)
+    apart = (p.argmax(-1) == model).astype(float) - (q.argmax(-1) == model)
+    differences = [(abs(own.mean()), own.std() / len(own) ** 0.5) for own in (apart[model == m] for m in range(len(names)))]
+    largest, se = max(differences)
+    return float(divergence.mean()), confusion_matrix(model, p, names), confusion_matrix(model, q, names), float(largest), float(se)
 
 
 def _log_evidence(answers: Answers, which: slice) -> Floats:

@@ -101,7 +101,7 @@ def validate(
     parameters: Mapping[str, Mapping[str, float]] | None = None,
     n: int = 1500,
     n_at: int = 1000,
-    n_exact: int = 1000,
+    n_exact: int = 1500,
     seed: int = 0,
     false_alarm: float = FALSE_ALARM,
     progress: Progress | None = None,

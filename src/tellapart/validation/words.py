@@ -78,4 +78,5 @@ def exact_in_words(exact: ExactComparison) -> str:
     )
     if exact.largest_difference is not None:
         text += f"; the shares of participants whose model is recognised differ by at most {exact.largest_difference:.3f}"
+        text += f" ± {exact.largest_difference_se:.3f}"
     return text + "."
