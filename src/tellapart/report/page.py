@@ -260,6 +260,7 @@ def _facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Versions, machine and times."""
     keys = ("tellapart", "python", "platform", "processor", "cores", "workers", "started", "finished", "seconds")
     facts = [(key, str(provenance[key])) for key in keys if key in provenance]
+    facts += [(f"seconds of {stage}", str(seconds)) for stage, seconds in provenance.get("stages", {}).items()]
     return facts + [(name, str(version)) for name, version in (provenance.get("packages") or {}).items()]
 
 

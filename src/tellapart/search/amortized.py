@@ -278,7 +278,7 @@ class _Finder:
         pieces = [(self.goal, self._mixture(focus), (self.seed, _TRAIN, index)) for index in missing]
         for done, (index, (made, designs)) in enumerate(zip(missing, self.workers.map(_simulate_chunk, pieces), strict=True)):
             made.save(files[index], designs)
-            self._tell(0, f"simulating {(done + 1) * CHUNK} of {len(missing) * CHUNK} participants")
+            self._tell(0, f"simulating: {(done + 1) * CHUNK} of {len(missing) * CHUNK} participants")
         batches = [self.estimator.prepare(*Simulations.load(file, self.goal.models)) for file in files]
         return Batch.concatenate(batches)
 

@@ -191,7 +191,7 @@ class _Search:
             self.journal.put(key, entry)
             done += 1
             if self.progress:
-                self.progress(done, total, f"evaluation {done} of {total}, {self._standing(purpose, result.information)} nats")
+                self.progress(done, total, f"evaluating designs: {done} of {total}, {self._standing(purpose, result.information)} nats")
 
     def _evaluated(self) -> int:
         return sum(1 for purpose in PURPOSES[:-1] for _ in self.journal.items(f"{purpose}/"))
