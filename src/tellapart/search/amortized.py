@@ -11,8 +11,8 @@ Training goes in rounds under one learning-rate schedule:
     3. half of the designs at the finalists, while the learning rate goes to nothing: the estimator is tuned where it matters.
 
 Between rounds designs are surveyed: estimates with common random numbers, a Gaussian process through them, more designs
-where it promises most. In the end the finalists are estimated again on fresh simulations, the best is chosen, and what
-is reported for it comes from further simulations, which had no part in the choice.
+where it promises most. In the end the finalists, and the best baseline designs, are estimated again on fresh simulations, the best is
+chosen, and what is reported for it comes from further simulations, which had no part in the choice.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Amortized(Search):
             self,
             survey_simulations=each,
             survey=max(16, min(self.survey, share * 2 // each)),
-            finalist_simulations=max(100, min(self.finalist_simulations, share // (self.finalists + 2) * 3)),
+            finalist_simulations=max(100, min(self.finalist_simulations, share // (self.finalists + HABITS + 2) * 3)),
             baseline_simulations=max(50, min(self.baseline_simulations, share // max(1, self.baselines))),
         )
 
@@ -177,6 +177,9 @@ ROUNDS = (0.5, 0.8, 1.0)
 """Where rounds end, as shares of all training."""
 
 WORDS = ("learning from simulations over all designs", "learning where information is high", "tuning at the finalists")
+
+HABITS = 2
+"""How many baseline designs are finalists."""
 
 CHUNK = 250
 """Simulations of a slow model that are made, kept and lost together."""
@@ -294,7 +297,10 @@ class _Finder:
         return np.array(self.journal.get(key)["finalists"])
 
     def _report(self, finalists: Floats, history: list[float]) -> Found:
-        settings = self.settings
+        settings, baseline = self.settings, self._baseline()
+        if baseline is not None:  # habit may be as good as anything: its best designs are finalists too
+            habits = baseline.designs[np.argsort([-estimate.nats for estimate in baseline.information], kind="stable")[:HABITS]]
+            finalists = np.concatenate([finalists, self.goal.task.design_space.canonical(habits)])
         chosen = self._compare("finalist", finalists, settings.finalist_simulations, _CHOOSE)
         order = np.argsort([-estimate.nats for estimate in chosen], kind="stable")
         best = order[0]
@@ -303,7 +309,7 @@ class _Finder:
             finalists[best],
             information,
             self.estimator,
-            self._baseline(),
+            baseline,
             tuple((finalists[i], chosen[i]) for i in order[1:] if _as_good(chosen[i], chosen[best])),
             self._trace(history),
             {"method": settings.name, **{part: _name(getattr(settings, part)) for part in ("estimator", "encoder")}, "steps": len(history)},
