@@ -25,8 +25,9 @@ study: $(READY) ## find the design that best tells three theories apart, and wri
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest
 
-lint: $(READY) ## ruff
+lint: $(READY) ## ruff: mistakes and layout
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy

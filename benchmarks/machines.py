@@ -1,5 +1,7 @@
 """A deliberately slow simulator, 5 ms a participant, on one and on two Dask workers: how much faster is the whole search?
 
+Run with
+
     python benchmarks/machines.py [--seconds 0.005] [--workers 1 2]
 """
 

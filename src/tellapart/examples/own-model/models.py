@@ -1,4 +1,5 @@
 """Q-learning with a softmax choice: what an arm is worth is learned from prediction errors, from gains and losses at rates of their own.
+In each trial
 
     values[k] += alpha · (reward - values[k]) for the chosen arm k,  alpha = alpha_win after a win, alpha_loss after a loss
     P(choose k) is proportional to exp(beta · values[k])
