@@ -52,7 +52,8 @@ TITLES = {
 INTRO = f"""# The paper, reproduced
 
 The four studies of Valentin et al. (2021), with 3 arms and 30 trials a block, are in `examples/paper/`, each runnable with one command:
-`make -C examples/paper discriminate`. All of them and this page are made by `make -C examples/paper`.
+`make -C examples/paper discriminate`. All of them and this page are made by `make -C examples/paper`. The models are as the paper
+writes them ([convention](models.md) "paper").
 
 - *published*: the design that the paper reports as optimal; *habit*: a draw from Beta(2, 2), as the field chooses by habit; *ours*: what
   `tellapart design` recommends.
@@ -130,6 +131,8 @@ def saved(result: DesignResult, habit: float) -> str:
     if not enough:
         return f"Our design needs all {task.trials} trials a block to tell as much as the design of habit."
     few, all_of_them = min(enough), task.trials
+    if few == all_of_them:
+        return f"Our design tells as much as the design of habit ({habit:.2f} nats, as estimated): here many designs are as good as the best."
     return f"With {few} trials a block our design tells as much as the design of habit with {all_of_them} ({habit:.2f} nats, as estimated)."
 
 
