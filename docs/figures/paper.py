@@ -130,10 +130,10 @@ def saved(result: DesignResult, habit: float) -> str:
     enough = [point.trials for point in curve if point.blocks == task.blocks and point.information.nats >= habit]
     if not enough:
         return f"Our design needs all {task.trials} trials a block to tell as much as the design of habit."
-    few, all_of_them = min(enough), task.trials
-    if few == all_of_them:
-        return f"Our design tells as much as the design of habit ({habit:.2f} nats, as estimated): here many designs are as good as the best."
-    return f"With {few} trials a block our design tells as much as the design of habit with {all_of_them} ({habit:.2f} nats, as estimated)."
+    few, habit_tells = min(enough), f"({habit:.2f} nats, as estimated)"
+    if few == task.trials:
+        return f"Our design tells as much as the design of habit {habit_tells}: here many designs are as good as the best."
+    return f"With {few} trials a block our design tells as much as the design of habit with {task.trials} {habit_tells}."
 
 
 def conclusion(name: str, rows: dict[str, Row]) -> str:
@@ -196,7 +196,7 @@ def keep(figure: Any, name: str, words: str) -> str:
     """Save a figure of the docs; its Markdown."""
     _, png = save(figure, DOCS / "figures" / name)
     png.unlink()
-    return f"![{words}](figures/{name}.svg)\n*{words}*"
+    return f"![{words}](figures/{name}.svg)\n\n*{words}*"
 
 
 if __name__ == "__main__":
