@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..information.estimate import InformationEstimate
 from ..models.simulation import Simulations
@@ -47,6 +47,7 @@ class CriticEstimator(Estimator):
         model_as: v for a model: its "number" 1, …, M, as published, or a "one-hot" vector.
         scale: v for parameters: as they are ("natural", as published), or with a standard normal prior ("normal").
         pool: Draws from the prior that are weighted to make a posterior of parameters.
+        activation: Between the critic's layers; ReLU as published.
     """
 
     contrasts: ClassVar[int]
@@ -63,11 +64,12 @@ class CriticEstimator(Estimator):
         model_as: Literal["number", "one-hot"] = "number",
         scale: Literal["natural", "normal"] = "natural",
         pool: int = 4096,
+        activation: type[nn.Module] = nn.ReLU,
     ) -> None:
         super().__init__(goal, encoder)
         self.model_as, self.scale, self.pool = model_as, scale, pool
         width = (len(goal.models) if model_as == "one-hot" else 1) if goal.about_models else 0
-        self.critic = Critic(encoder.summaries, width + (goal.widest if goal.about_parameters else 0), hidden)
+        self.critic = Critic(encoder.summaries, width + (goal.widest if goal.about_parameters else 0), hidden, activation)
 
     @abstractmethod
     def pointwise(self, joint: Tensor, contrast: Tensor) -> Tensor:

@@ -29,12 +29,13 @@ class Critic(nn.Module):
         summaries: S.
         variables: The width of v: M for a one-hot model indicator, P for parameters.
         hidden: Units of the hidden layers.
+        activation: Between layers; ReLU as published.
     """
 
-    def __init__(self, summaries: int, variables: int, hidden: tuple[int, ...] = (32, 32)) -> None:
+    def __init__(self, summaries: int, variables: int, hidden: tuple[int, ...] = (32, 32), activation: type[nn.Module] = nn.ReLU) -> None:
         super().__init__()
         self.variables = variables
-        self.network = perceptron([summaries + variables, *hidden, 1])
+        self.network = perceptron([summaries + variables, *hidden, 1], activation)
 
     def forward(self, v: Tensor, s: Tensor) -> Tensor:
         """T of each pair, (..., N), for v (..., N, D) and s (N, S)."""
