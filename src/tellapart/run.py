@@ -314,17 +314,21 @@ class _Clock:
         self._stage, self._progress = "beginning", progress
 
     def __call__(self, done: int, total: int, words: str) -> None:
-        self.stages()
+        self._count()
         self._stage = words.partition(":")[0]
         if self._progress:
             self._progress(done, total, words)
 
     def stages(self) -> dict[str, float]:
-        """The seconds of each stage up to now, in the order in which they were first heard of."""
+        """The seconds of each stage up to now."""
+        self._count()
+        return {stage: round(seconds, 3) for stage, seconds in self._seconds.items()}
+
+    def _count(self) -> None:
+        """Count the time since anything was last heard to the present stage."""
         now = time.time()
         self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + now - self._heard
         self._heard = now
-        return {stage: round(seconds, 3) for stage, seconds in self._seconds.items()}
 
 
 def find_design(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Literal, Sequence
+from typing import Any, Callable, ClassVar, Literal, Self, Sequence
 
 import numpy as np
 import torch
@@ -122,9 +122,17 @@ class Estimator(nn.Module, ABC):
     complete_only: bool = False
     """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""
 
+    learning_rate: ClassVar[float] = 1e-2
+    """At its peak, where one estimator is trained for every design and no other rate is given."""
+
     def __init__(self, goal: Goal, encoder: Encoder) -> None:
         super().__init__()
         self.goal, self.encoder = goal, encoder
+
+    @classmethod
+    def for_every_design(cls, goal: Goal, encoder: Encoder) -> Self:
+        """One that is large enough to be trained over all designs at once."""
+        return cls(goal, encoder)
 
     @abstractmethod
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -56,6 +56,8 @@ class CriticEstimator(Estimator):
     estimate_contrasts: ClassVar[int]
     """Contrasts of each y in the estimate."""
 
+    learning_rate: ClassVar[float] = 3e-3
+
     def __init__(
         self,
         goal: Goal,
@@ -70,6 +72,11 @@ class CriticEstimator(Estimator):
         self.model_as, self.scale, self.pool = model_as, scale, pool
         width = (len(goal.models) if model_as == "one-hot" else 1) if goal.about_models else 0
         self.critic = Critic(encoder.summaries, width + (goal.widest if goal.about_parameters else 0), hidden, activation)
+
+    @classmethod
+    def for_every_design(cls, goal: Goal, encoder: Encoder) -> Self:
+        """The published critic is too small for all designs at once, and stalls on the number of a model."""
+        return cls(goal, encoder, hidden=(128, 128), model_as="one-hot", scale="normal", activation=nn.SiLU)
 
     @abstractmethod
     def pointwise(self, joint: Tensor, contrast: Tensor) -> Tensor:

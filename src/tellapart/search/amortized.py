@@ -43,7 +43,6 @@ ESTIMATOR = "estimator.safetensors"
 
 ENCODERS = ("auto", "history", "sequence", "blocks")
 ESTIMATORS = ("posterior", "nwj", "infonce")
-CRITICS = ("nwj", "infonce")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Amortized(Search):
             "auto": the first that the task allows; or a class of your own.
         steps: Steps of training; 0 for a default that grows with the number of parameters to be learned.
         batch: Participants a step.
-        learning_rate: At its peak; 0 for a default: 0.01, and 0.003 for critics, which learn nothing at a higher one.
+        learning_rate: At its peak; 0 for the estimator's own: 0.01, and 0.003 for critics, which learn nothing at a higher one.
         simulations: For slow simulators: simulate no more than about this many participants, keep them in the run folder, and
             train in epochs until held-out ones no longer gain. 0: fresh simulations at every step.
         unfinished: The share of participants that are trained on as if they had stopped early, so that the same network
@@ -162,13 +161,9 @@ class Amortized(Search):
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            estimator: Estimator = _estimator_class(self.estimator)(goal, _encoder(self.encoder, goal.task), **_head(self.estimator))
+            estimator: Estimator = _estimator_class(self.estimator).for_every_design(goal, _encoder(self.encoder, goal.task))
         device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
         return estimator.to(device)
-
-    def peak_rate(self) -> float:
-        """The learning rate: the one given, or the estimator's default."""
-        return self.learning_rate or (3e-3 if self.estimator in CRITICS else 1e-2)
 
     def total_steps(self, goal: Goal) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
@@ -198,7 +193,7 @@ class _Finder:
         # to send a quick simulator's work to other processes costs more than the work
         self.workers = workers if settings.simulations else HERE
         self.estimator = settings.build(goal, seed)
-        self.steps = settings.total_steps(goal)
+        self.steps, self.rate = settings.total_steps(goal), settings.learning_rate or self.estimator.learning_rate
         # a survey, and each of the two comparisons at the end, cost about as much as this many steps of training
         self.cost = max(1, settings.survey * settings.survey_simulations // (4 * settings.batch))
         self._progress, self._done, self._total = progress, 0, self.steps + 4 * self.cost
@@ -222,7 +217,7 @@ class _Finder:
         from ..training import Stream, Trainer, TrainingSettings
 
         if number == 0:
-            how = TrainingSettings(learning_rate=self.settings.peak_rate(), schedule="cosine", clip=1.0, pieces=2)
+            how = TrainingSettings(learning_rate=self.rate, schedule="cosine", clip=1.0, pieces=2)
             self.trainer = Trainer(self.estimator, how, self.steps, self.seed)
             if self.journal.file(CHECKPOINT).exists():
                 self.trainer.load(self.journal.file(CHECKPOINT))
@@ -257,7 +252,7 @@ class _Finder:
         from ..training import Epochs, Trainer, TrainingSettings
 
         source = Epochs(train, min(self.settings.batch, len(train)), (self.seed, _TRAIN, number))
-        how = TrainingSettings(learning_rate=self.settings.peak_rate() / 2, schedule="plateau", patience=4, clip=1.0, pieces=2)
+        how = TrainingSettings(learning_rate=self.rate / 2, schedule="plateau", patience=4, clip=1.0, pieces=2)
         trainer = Trainer(self.estimator, how, max(self.steps, source.steps), self.seed)
         curve: list[float] = []
         best: dict[str, Any] = {}
@@ -410,13 +405,6 @@ def _encoder(name: str | type[Any], task: Task) -> Any:
     if name == "auto":
         name = "history" if type(task).history is not Task.history else "sequence"
     return {"history": HistoryEncoder, "sequence": SequenceEncoder, "blocks": BlockEncoder}[name](task)
-
-
-def _head(name: str | type[Any]) -> dict[str, Any]:
-    """What critics are made of here; the published ones are too small for all designs, and stall on the number of a model."""
-    from torch import nn
-
-    return {"hidden": (128, 128), "model_as": "one-hot", "scale": "normal", "activation": nn.SiLU} if name in CRITICS else {}
 
 
 def _estimator_class(name: str | type[Any]) -> Any:
