@@ -11,12 +11,14 @@ import time
 
 import numpy as np
 
-from tellapart.information.exact import exact_information
-from tellapart.models.aeg import AEG
-from tellapart.models.gls import GLS
+from tellapart.bandits.aeg import AEG
+from tellapart.bandits.bernoulli import BernoulliBandit
+from tellapart.bandits.gls import GLS
+from tellapart.bandits.wslts import WSLTS
+from tellapart.information.exact import exact_pointwise
 from tellapart.models.simulation import simulate_models
-from tellapart.models.wslts import WSLTS
-from tellapart.tasks.bandit import BernoulliBandit
+from tellapart.question import Question
+from tellapart.tasks.text import parse_design
 
 WSLTS_BASELINE = "0.589,0.616,0.438; 0.383,0.551,0.075; 0.617,0.578,0.474"
 FAIR_2, FAIR_3, ZERO_3 = "; ".join(["0.5,0.5,0.5"] * 2), "; ".join(["0.5,0.5,0.5"] * 3), "; ".join(["0,0,0"] * 3)
@@ -45,15 +47,14 @@ MODELS = {"all": (WSLTS(), AEG(), GLS()), "wslts": (WSLTS(),), "aeg": (AEG(),), 
 def print_evidence(n: int = 5000) -> None:
     """Time the evidence of n participants under all three models, once everything is compiled."""
     task, models = BernoulliBandit(arms=3, blocks=2, trials=30), MODELS["all"]
-    design = task.design_space.parse(FAIR_2)
-    warm_up = simulate_models(task, models, design, 600, np.random.default_rng(0)).behavior
-    behavior = simulate_models(task, models, task.baseline(n, np.random.default_rng(1)), n, np.random.default_rng(2)).behavior
+    designs = task.baseline(n, np.random.default_rng(1))
+    behavior = simulate_models(task, models, designs, n, np.random.default_rng(2)).behavior
     total = 0.0
     print(f"evidence of {n:,} participants (2 blocks of 30 trials, 3 arms)")
     for model in models:
-        model.log_evidence(warm_up, design, task)
+        model.log_evidence(behavior[:600], designs[:600], task)
         start = time.perf_counter()
-        model.log_evidence(behavior, design, task)
+        model.log_evidence(behavior, designs, task)
         seconds = time.perf_counter() - start
         total += seconds
         print(f"  {model.name:<6} {seconds:6.2f} s")
@@ -68,7 +69,8 @@ def print_table(n: int) -> None:
     for goal, which, text, published, published_se in TABLE:
         task = BernoulliBandit(arms=3, blocks=text.count(";") + 1, trials=30)
         start = time.perf_counter()
-        here = exact_information(task, MODELS[which], goal, task.design_space.parse(text), n, np.random.default_rng(1))
+        question, design = Question(MODELS[which], goal), parse_design(task.design_space, text)
+        here = exact_pointwise(task, question, design, n, np.random.default_rng(1)).estimate()
         z = (here.nats - published) / np.hypot(here.se, published_se)
         line = f"  {goal:<13}{which:<7}{text:<58}{here.nats:8.3f} ± {here.se:.3f}{published:9.3f} ± {published_se:.3f}{z:17.1f}"
         print(f"{line}{time.perf_counter() - start:6.1f}", flush=True)

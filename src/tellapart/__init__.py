@@ -2,7 +2,8 @@
 
     import tellapart as ta
 
-Everything a notebook needs is a name of this module. A name is loaded when it is first used, so that the import is quick.
+Everything that a notebook, a study's own file or a package of parts needs is a name of this module. A name is loaded when it is
+first used, so that the import is quick.
 """
 
 from __future__ import annotations
@@ -11,100 +12,116 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .behavior import Behavior, Field
-    from .errors import DataError, DesignError, ModelError, RunError, StudyError, TellapartError
-    from .information.estimate import InformationEstimate
-    from .information.exact import exact_information
-    from .models.aeg import AEG
-    from .models.base import Model
-    from .models.game import BanditGame
-    from .models.gls import GLS
-    from .models.python import ParticipantModel, model
-    from .models.simulation import Simulations, simulate_models
-    from .models.wslts import WSLTS
-    from .posterior import Posterior
-    from .priors import Beta, Categorical, Gamma, HalfNormal, Integers, LogNormal, Normal, Prior, Uniform
-    from .run import DesignResult, Run, find_design
-    from .study import Study
-    from .tasks.bandit import BernoulliBandit
-    from .tasks.base import Constraint, DesignSpace, Symmetry, Task, Variable
-    from .tasks.constraints import fixed_total, increasing
+    from .bandits.aeg import AEG as AEG
+    from .bandits.bernoulli import BernoulliBandit as BernoulliBandit
+    from .bandits.game import BanditGame as BanditGame
+    from .bandits.gls import GLS as GLS
+    from .bandits.wslts import WSLTS as WSLTS
+    from .behavior import Behavior as Behavior
+    from .behavior import Field as Field
+    from .errors import DataError as DataError
+    from .errors import DesignError as DesignError
+    from .errors import ModelError as ModelError
+    from .errors import RunError as RunError
+    from .errors import StudyError as StudyError
+    from .errors import TellapartError as TellapartError
+    from .estimators.base import Batch as Batch
+    from .estimators.base import Estimator as Estimator
+    from .estimators.infonce import InfoNCEEstimator as InfoNCEEstimator
+    from .estimators.nwj import NWJEstimator as NWJEstimator
+    from .estimators.posterior import PosteriorEstimator as PosteriorEstimator
+    from .information.estimate import Difference as Difference
+    from .information.estimate import InformationEstimate as InformationEstimate
+    from .information.exact import exact_information as exact_information
+    from .models.base import LikelihoodModel as LikelihoodModel
+    from .models.base import Model as Model
+    from .models.python import ParticipantModel as ParticipantModel
+    from .models.python import model as model
+    from .models.simulation import Simulations as Simulations
+    from .models.simulation import simulate_models as simulate_models
+    from .networks.base import Encoder as Encoder
+    from .networks.history import HistoryEncoder as HistoryEncoder
+    from .networks.sequence import SequenceEncoder as SequenceEncoder
+    from .paper.bayesopt import BayesianOptimization as BayesianOptimization
+    from .posterior import Posterior as Posterior
+    from .priors import Beta as Beta
+    from .priors import Categorical as Categorical
+    from .priors import Gamma as Gamma
+    from .priors import HalfNormal as HalfNormal
+    from .priors import Integers as Integers
+    from .priors import LogNormal as LogNormal
+    from .priors import Normal as Normal
+    from .priors import Prior as Prior
+    from .priors import Uniform as Uniform
+    from .question import Question as Question
+    from .result import DesignResult as DesignResult
+    from .run import Run as Run
+    from .run import find_design as find_design
+    from .search.amortized import Amortized as Amortized
+    from .search.base import Found as Found
+    from .search.base import Job as Job
+    from .search.base import Search as Search
+    from .study import Study as Study
+    from .tasks.base import Task as Task
+    from .tasks.constraints import fixed_total as fixed_total
+    from .tasks.constraints import increasing as increasing
+    from .tasks.environment import Environment as Environment
+    from .tasks.screen import Screen as Screen
+    from .tasks.space import Constraint as Constraint
+    from .tasks.space import DesignSpace as DesignSpace
+    from .tasks.space import Symmetry as Symmetry
+    from .tasks.space import Variable as Variable
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Study",
-    "find_design",
-    "DesignResult",
-    "Posterior",
-    "Run",
-    "BernoulliBandit",
-    "WSLTS",
-    "AEG",
-    "GLS",
-    "simulate_models",
-    "Simulations",
-    "exact_information",
-    "InformationEstimate",
-    "Behavior",
-    "Field",
-    "Task",
-    "DesignSpace",
-    "Symmetry",
-    "Variable",
-    "Constraint",
-    "increasing",
-    "fixed_total",
-    "Model",
-    "ParticipantModel",
-    "model",
-    "BanditGame",
-    "Prior",
-    "Uniform",
-    "Normal",
-    "LogNormal",
-    "Beta",
-    "Gamma",
-    "HalfNormal",
-    "Categorical",
-    "Integers",
-    "TellapartError",
-    "DesignError",
-    "StudyError",
-    "DataError",
-    "ModelError",
-    "RunError",
-]
-
 _HOMES = {
-    "behavior": ("Behavior", "Field"),
-    "errors": ("DataError", "DesignError", "ModelError", "RunError", "StudyError", "TellapartError"),
-    "information.estimate": ("InformationEstimate",),
-    "information.exact": ("exact_information",),
-    "models.aeg": ("AEG",),
-    "models.base": ("Model",),
-    "models.game": ("BanditGame",),
-    "models.gls": ("GLS",),
-    "models.python": ("ParticipantModel", "model"),
-    "models.simulation": ("Simulations", "simulate_models"),
-    "models.wslts": ("WSLTS",),
-    "priors": ("Beta", "Categorical", "Gamma", "HalfNormal", "Integers", "LogNormal", "Normal", "Prior", "Uniform"),
-    "posterior": ("Posterior",),
-    "run": ("DesignResult", "Run", "find_design"),
-    "study": ("Study",),
-    "tasks.bandit": ("BernoulliBandit",),
-    "tasks.constraints": ("fixed_total", "increasing"),
-    "tasks.base": ("Constraint", "DesignSpace", "Symmetry", "Task", "Variable"),
+    "study": "Study",
+    "run": "find_design Run",
+    "result": "DesignResult",
+    "question": "Question",
+    "posterior": "Posterior",
+    "bandits.bernoulli": "BernoulliBandit",
+    "bandits.game": "BanditGame",
+    "bandits.wslts": "WSLTS",
+    "bandits.aeg": "AEG",
+    "bandits.gls": "GLS",
+    "search.amortized": "Amortized",
+    "search.base": "Search Job Found",
+    "paper.bayesopt": "BayesianOptimization",
+    "information.exact": "exact_information",
+    "information.estimate": "InformationEstimate Difference",
+    "models.simulation": "simulate_models Simulations",
+    "models.base": "Model LikelihoodModel",
+    "models.python": "ParticipantModel model",
+    "tasks.base": "Task",
+    "tasks.environment": "Environment",
+    "tasks.screen": "Screen",
+    "tasks.space": "DesignSpace Variable Symmetry Constraint",
+    "tasks.constraints": "increasing fixed_total",
+    "behavior": "Behavior Field",
+    "priors": "Prior Uniform Normal LogNormal Beta Gamma HalfNormal Categorical Integers",
+    "estimators.base": "Estimator Batch",
+    "estimators.posterior": "PosteriorEstimator",
+    "estimators.nwj": "NWJEstimator",
+    "estimators.infonce": "InfoNCEEstimator",
+    "networks.base": "Encoder",
+    "networks.history": "HistoryEncoder",
+    "networks.sequence": "SequenceEncoder",
+    "errors": "TellapartError DesignError StudyError DataError ModelError RunError",
 }
+"""Modules and the public names in them, in the order in which a reader meets them."""
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            value = getattr(import_module(f"{__name__}.{home}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

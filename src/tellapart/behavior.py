@@ -38,12 +38,24 @@ class Field:
     Arguments:
         name: Its column in a data table.
         kind: "categorical" (0 … levels - 1), "binary" (0 or 1), "count" (0, 1, 2, …), "real", or "positive" (response times).
-        levels: The number of categories, for a categorical field.
+        levels: The number of categories, for a categorical field; their labels will do too.
+        by: Who gives it: the "participant" (a response) or the "task" (an outcome).
+        labels: What the categories are called, for screens and tables.
     """
 
     name: str
     kind: FieldKind
     levels: int | None = None
+    by: Literal["participant", "task"] = "participant"
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", tuple(self.labels))
+        if self.labels and self.levels is None:
+            object.__setattr__(self, "levels", 2 if self.kind == "binary" else len(self.labels))
+        expected = 2 if self.kind == "binary" else self.levels if self.kind == "categorical" else 0
+        if self.labels and len(self.labels) != expected:
+            raise DataError(f"The field '{self.name}' needs a label for each category.", expected=f"{expected} labels", got=self.labels)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -7,7 +7,7 @@ certain than its height, since all points share their participants.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from .errors import StudyError
 from .information.estimate import InformationEstimate
+from .progress import Progress, unheard
 
 if TYPE_CHECKING:
     from .estimators.base import Estimator
-    from .search.base import Progress
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class CurvePoint:
 
 
 def information_curve(
-    estimator: Estimator, design: ArrayLike, *, n: int = 4000, points: int = 10, seed: int = 0, progress: Progress | None = None
+    estimator: Estimator, design: ArrayLike, *, n: int = 4000, points: int = 10, seed: int = 0, progress: Progress = unheard
 ) -> list[CurvePoint]:
-    """Information as a function of trials a block, for every number of blocks.
+    """Information as a function of the trials in each block, for every number of blocks.
 
     Arguments:
         estimator: One that takes experiments of any length.
@@ -44,23 +44,25 @@ def information_curve(
         n: Simulated participants.
         points: How many numbers of trials, from few to all.
     """
-    from .estimators.base import Batch
-
-    if not estimator.encoder.any_length:
+    if not reads_any_length(estimator):
         raise StudyError(
             "This estimator knows experiments of one length only.",
             expected='the encoder "history" or "sequence"',
-            got=type(estimator.encoder).__name__,
+            got=estimator.encoder.name,
             fix='choose search method "amortized"',
         )
-    batch = estimator.simulate(design, n - n % len(estimator.goal.models), np.random.default_rng([seed, 5]))
+    batch = estimator.simulate(design, n, np.random.default_rng([seed, 5]))
     _, blocks, trials, _ = batch.inputs.shape
     lengths = np.unique(np.linspace(max(1, trials / points), trials, points).round().astype(int))
     curve = []
     for b in range(1, blocks + 1):
         for t in lengths:
-            part = Batch(batch.inputs[:, :b, :t].contiguous(), batch.model, batch.theta)
-            curve.append(CurvePoint(b, int(t), estimator.estimate(part)))
-            if progress:
-                progress(len(curve), blocks * len(lengths), f"{b} block(s) of {t} trials")
+            part = replace(batch, inputs=batch.inputs[:, :b, :t].contiguous())
+            curve.append(CurvePoint(b, int(t), estimator.pointwise(part).estimate()))
+            progress(len(curve), blocks * len(lengths), "reading the curve", f"{b} block(s) of {t} trials")
     return curve
+
+
+def reads_any_length(estimator: Estimator) -> bool:
+    """Does the estimator know shorter experiments too?"""
+    return estimator.encoder.any_length and not estimator.complete_only

@@ -17,6 +17,7 @@ class TellapartError(Exception):
         expected: What would have been right.
         got: What was found instead.
         fix: The usual way out.
+        key: The setting that it is about, if it is about one: a study file knows its line.
     """
 
     def __init__(
@@ -27,8 +28,9 @@ class TellapartError(Exception):
         expected: str | None = None,
         got: Any = None,
         fix: str | None = None,
+        key: str | None = None,
     ) -> None:
-        self.what, self.where, self.expected, self.got, self.fix = what, where, expected, got, fix
+        self.what, self.where, self.expected, self.got, self.fix, self.key = what, where, expected, got, fix, key
         super().__init__(self._message())
 
     def _message(self) -> str:
@@ -39,12 +41,12 @@ class TellapartError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.what, self.where, self.expected, self.got, self.fix)
+        return _rebuild, (type(self), self.what, self.where, self.expected, self.got, self.fix, self.key)
 
 
-def _rebuild(kind: type[TellapartError], what: str, where: str, expected: str, got: Any, fix: str) -> TellapartError:
+def _rebuild(kind: type[TellapartError], what: str, where: str, expected: str, got: Any, fix: str, key: str) -> TellapartError:
     """Rebuild an error on the other side of a process boundary."""
-    return kind(what, where=where, expected=expected, got=got, fix=fix)
+    return kind(what, where=where, expected=expected, got=got, fix=fix, key=key)
 
 
 class DesignError(TellapartError):

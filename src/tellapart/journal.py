@@ -7,10 +7,12 @@ does not work. Entries are JSON, which keeps every float64 exactly; networks are
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 from .errors import RunError
 
@@ -43,6 +45,12 @@ class Journal:
         """Keep `value`, which JSON can hold, for good. A value that was there is replaced."""
         text = json.dumps(value, sort_keys=True, allow_nan=False)
         self._execute("INSERT INTO entries VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, text)
+
+    def put_failures(self, failures: Sequence[Any]) -> None:
+        """Keep simulations that failed (a `Failure` each), every one of them once, however often it is met."""
+        for failure in failures:
+            text = json.dumps(asdict(failure), sort_keys=True)
+            self.put(f"failure/{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}", json.loads(text))
 
     def items(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
         """Keys that begin with `prefix` and their values, in the order of the keys."""

@@ -7,7 +7,7 @@ for spreadsheets; `to_arviz` gives the form in which the field keeps posteriors,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,6 @@ from .behavior import Behavior
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch import Tensor
 
     from .estimators.base import Estimator
 
@@ -87,23 +86,17 @@ class ParameterPosterior:
         return columns
 
 
-@dataclass(frozen=True, eq=False)
-class Trust:
-    """Do the data look like anything that the models can produce? See `validation/trust.py`.
+class Checks(Protocol):
+    """What is known of whether the data look like the models'; see `validation/trust.py`."""
 
-    Arguments:
-        p: The share of simulated participants that look as strange as this one or stranger, (N,).
-        flagged: Is that share at most the false-alarm rate? (N,).
-        false_alarm: The share that is flagged among participants whom the models do describe.
-    """
-
-    p: Floats
-    flagged: NDArray[np.bool_]
-    false_alarm: float
+    @property
+    def flagged(self) -> NDArray[np.bool_]:
+        """Whose data look like nothing that the models produce, (N,)."""
+        ...
 
     def columns(self) -> dict[str, Any]:
-        """Columns "unlike_models" and its p-value."""
-        return {"unlike_models": self.flagged, "unlike_models.p": self.p}
+        """Columns of a table with one row for each participant."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,22 +105,22 @@ class Posterior:
 
     Arguments:
         participants: N labels.
-        models: Which model, for goals about models.
-        parameters: Model name to its parameters, for goals about parameters.
+        models: Which model, for questions about models.
+        parameters: Model name to its parameters, for questions about parameters.
         trust: Whether the data look like the models', where that was asked.
     """
 
     participants: NDArray[Any]
     models: ModelPosterior | None = None
     parameters: Mapping[str, ParameterPosterior] = field(default_factory=dict)
-    trust: Trust | None = None
+    trust: Checks | None = None
 
     def __len__(self) -> int:
         return len(self.participants)
 
     @property
     def model_probabilities(self) -> pd.DataFrame:
-        """A row a participant, a column a model."""
+        """One row for each participant, one column for each model."""
         import pandas as pd
 
         if self.models is None:
@@ -136,7 +129,7 @@ class Posterior:
         return pd.DataFrame(self.models.probabilities, index, list(self.models.names))
 
     def to_table(self) -> pd.DataFrame:
-        """A row a participant: model probabilities, mean, sd and quantiles of parameters, and whether the data look like the models'."""
+        """One row for each participant: model probabilities, mean, sd and quantiles of parameters, do the data look like the models'?"""
         import pandas as pd
 
         columns: dict[str, Any] = {"participant": self.participants}
@@ -147,7 +140,7 @@ class Posterior:
         return pd.DataFrame(columns)
 
     def samples_table(self) -> pd.DataFrame:
-        """A row a draw: participant, draw, then a column "model.parameter" for each parameter."""
+        """One row for each draw: participant, draw, then a column "model.parameter" for each parameter."""
         import pandas as pd
 
         flat = {f"{part.model}.{name}": draws for part in self.parameters.values() for name, draws in part.draws.items()}
@@ -181,27 +174,24 @@ def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: i
         estimator: A trained one.
         behavior: The data of N participants.
         designs: What they were run at: one design for all (B, V), or one a participant (N, B, V).
-        draws: L, for goals about parameters.
+        draws: L, for questions about parameters.
     """
     import torch
 
-    goal, people = estimator.goal, behavior.participants
+    question, people = estimator.question, behavior.participants
     inputs, rng = estimator.inputs(behavior, designs), np.random.default_rng(seed)
-    models, parameters = None, {}
+    parts, models, parameters = torch.split(inputs, CHUNK), None, {}
     with torch.no_grad():
-        if goal.about_models:
-            shares = torch.cat([estimator.log_model_probabilities(part) for part in _parts(inputs)]).double().softmax(-1)
-            models = ModelPosterior(shares.cpu().numpy(), tuple(model.name for model in goal.models), people)
-        if goal.about_parameters:
-            for m, model in enumerate(goal.models):
-                z = torch.cat([estimator.sample_theta(part, m, draws, rng) for part in _parts(inputs)], dim=1).cpu().numpy()
-                theta = {name: prior.from_normal(z[:, :, p].T) for p, (name, prior) in enumerate(model.parameters.items())}
+        if question.about_models:
+            shares = torch.cat([estimator.log_model_probabilities(part) for part in parts]).double().softmax(-1)
+            models = ModelPosterior(shares.cpu().numpy(), question.names, people)
+        for m, model in enumerate(question.models):
+            priors = question.parameters(m)
+            if priors:
+                z = torch.cat([estimator.sample_theta(part, m, draws, rng) for part in parts], dim=1).cpu().numpy()
+                theta = {name: prior.from_normal(z[:, :, p].T) for p, (name, prior) in enumerate(priors.items())}
                 parameters[model.name] = ParameterPosterior(model.name, theta, people)
     return Posterior(people, models, parameters)
-
-
-def _parts(inputs: Tensor) -> list[Tensor]:
-    return [inputs[start : start + CHUNK] for start in range(0, len(inputs), CHUNK)]
 
 
 CHUNK = 1024

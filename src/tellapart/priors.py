@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,11 +53,11 @@ class Prior(ABC):
         """Log density at `theta`."""
         return np.asarray(self._distribution().logpdf(theta), dtype=np.float64)
 
-    def to_normal(self, theta: ArrayLike, rng: np.random.Generator | None = None) -> Floats:
+    def to_normal(self, theta: ArrayLike, within: ArrayLike = 0.5) -> Floats:
         """`theta` on the normal scale, on which this prior is a standard normal.
 
         Arguments:
-            rng: Where in its step a level goes, for a prior over levels; to the middle if not given.
+            within: Where in its step a level goes, from 0 to 1, for a prior over levels.
         """
         from scipy.special import ndtri
 
@@ -74,8 +75,12 @@ def _require(condition: bool, prior: str, expected: str, got: Any) -> None:
         raise ModelError(f"The prior '{prior}' has impossible settings.", expected=expected, got=got)
 
 
-def _is_scale(mu: float, sigma: float) -> bool:
-    return bool(np.isfinite(mu) and 0 < sigma < np.inf)
+@cache
+def _scipy(name: str, *shape: float, **place: Any) -> Any:
+    """A distribution of scipy's, which is loaded when it is first needed, and made once."""
+    from scipy import stats
+
+    return getattr(stats, name)(*shape, **place)
 
 
 @dataclass(frozen=True)
@@ -89,15 +94,7 @@ class Uniform(Prior):
         _require(bool(-np.inf < self.low < self.high < np.inf), "uniform", "low < high, both finite", (self.low, self.high))
 
     def _distribution(self) -> Any:
-        from scipy.stats import uniform
-
-        return uniform(self.low, self.high - self.low)
-
-    def quantile(self, u: ArrayLike) -> Floats:
-        return self.low + (self.high - self.low) * np.asarray(u, dtype=np.float64)
-
-    def cdf(self, theta: ArrayLike) -> Floats:
-        return np.clip((np.asarray(theta, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
+        return _scipy("uniform", loc=self.low, scale=self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -108,12 +105,11 @@ class Normal(Prior):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(_is_scale(self.mu, self.sigma), "normal", "a finite mu and a finite sigma > 0", (self.mu, self.sigma))
+        possible = bool(np.isfinite(self.mu) and 0 < self.sigma < np.inf)
+        _require(possible, "normal", "a finite mu and a finite sigma > 0", (self.mu, self.sigma))
 
     def _distribution(self) -> Any:
-        from scipy.stats import norm
-
-        return norm(self.mu, self.sigma)
+        return _scipy("norm", self.mu, self.sigma)
 
 
 @dataclass(frozen=True)
@@ -124,17 +120,11 @@ class LogNormal(Prior):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(_is_scale(self.mu, self.sigma), "log-normal", "a finite mu and a finite sigma > 0", (self.mu, self.sigma))
+        possible = bool(np.isfinite(self.mu) and 0 < self.sigma < np.inf)
+        _require(possible, "log-normal", "a finite mu and a finite sigma > 0", (self.mu, self.sigma))
 
     def _distribution(self) -> Any:
-        from scipy.stats import lognorm
-
-        return lognorm(self.sigma, scale=np.exp(self.mu))
-
-    def quantile(self, u: ArrayLike) -> Floats:
-        from scipy.special import ndtri
-
-        return np.exp(self.mu + self.sigma * np.asarray(ndtri(u), dtype=np.float64))
+        return _scipy("lognorm", self.sigma, scale=np.exp(self.mu))
 
 
 @dataclass(frozen=True)
@@ -148,12 +138,7 @@ class Beta(Prior):
         _require(0 < self.a < np.inf and 0 < self.b < np.inf, "beta", "a > 0 and b > 0, both finite", (self.a, self.b))
 
     def _distribution(self) -> Any:
-        from scipy.stats import beta
-
-        return beta(self.a, self.b)
-
-    def sample(self, n: int, rng: np.random.Generator) -> Floats:
-        return rng.beta(self.a, self.b, n)
+        return _scipy("beta", self.a, self.b)
 
 
 @dataclass(frozen=True)
@@ -168,12 +153,7 @@ class Gamma(Prior):
         _require(possible, "gamma", "shape > 0 and scale > 0, both finite", (self.shape, self.scale))
 
     def _distribution(self) -> Any:
-        from scipy.stats import gamma
-
-        return gamma(self.shape, scale=self.scale)
-
-    def sample(self, n: int, rng: np.random.Generator) -> Floats:
-        return rng.gamma(self.shape, self.scale, n)
+        return _scipy("gamma", self.shape, scale=self.scale)
 
 
 @dataclass(frozen=True)
@@ -183,12 +163,10 @@ class HalfNormal(Prior):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(_is_scale(0.0, self.sigma), "half-normal", "a finite sigma > 0", self.sigma)
+        _require(0 < self.sigma < np.inf, "half-normal", "a finite sigma > 0", self.sigma)
 
     def _distribution(self) -> Any:
-        from scipy.stats import halfnorm
-
-        return halfnorm(scale=self.sigma)
+        return _scipy("halfnorm", scale=self.sigma)
 
 
 class _Levels(Prior):
@@ -207,9 +185,7 @@ class _Levels(Prior):
         """Their probabilities, (L,)."""
 
     def _distribution(self) -> Any:
-        from scipy.stats import rv_discrete
-
-        return rv_discrete(values=(self.levels, self.weights))
+        return _scipy("rv_discrete", values=(tuple(self.levels), tuple(self.weights)))
 
     def quantile(self, u: ArrayLike) -> Floats:
         place = np.searchsorted(self._edges[1:-1], np.asarray(u, dtype=np.float64), side="left")
@@ -223,12 +199,11 @@ class _Levels(Prior):
         """Log probability of the level `theta`; -inf for what is no level."""
         return np.asarray(self._distribution().logpmf(theta), dtype=np.float64)
 
-    def to_normal(self, theta: ArrayLike, rng: np.random.Generator | None = None) -> Floats:
+    def to_normal(self, theta: ArrayLike, within: ArrayLike = 0.5) -> Floats:
         from scipy.special import ndtri
 
         place = np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64))
-        within = 0.5 if rng is None else rng.random(place.shape)
-        u = self._edges[place] + self.weights[place] * within
+        u = self._edges[place] + self.weights[place] * np.asarray(within, dtype=np.float64)
         return np.asarray(ndtri(np.clip(u, _TINY, 1 - _TINY)), dtype=np.float64)
 
     @property
@@ -281,3 +256,23 @@ class Integers(_Levels):
     def weights(self) -> Floats:
         count = int(self.high) - int(self.low) + 1
         return np.full(count, 1.0 / count)
+
+
+Priors = Mapping[str, Prior]
+"""A model's parameters, each with its prior, in the order in which they are shown."""
+
+
+def sample_priors(priors: Priors, n: int, rng: np.random.Generator) -> dict[str, Floats]:
+    """`n` draws of all parameters, (n,) each."""
+    return {name: prior.sample(n, rng) for name, prior in priors.items()}
+
+
+def quantiles(priors: Priors, unit: Floats) -> dict[str, Floats]:
+    """Parameters from points of the unit cube (J, P), (J,) each."""
+    inside = np.clip(unit, 1e-12, 1 - 1e-12)
+    return {name: prior.quantile(inside[:, p]) for p, (name, prior) in enumerate(priors.items())}
+
+
+def medians(priors: Priors) -> dict[str, float]:
+    """The middle of each prior."""
+    return {name: float(prior.quantile(0.5)) for name, prior in priors.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def make_study(folder: Path, example: str, seed: int | None = None) -> list[Path
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StudyError("The folder cannot be made.", where=str(folder), got=error.strerror, fix="choose another place") from None
-    files = sorted(file for file in (EXAMPLES / example).iterdir() if file.suffix in (".toml", ".py"))
+    files = sorted(file for file in (EXAMPLES / example).iterdir() if file.suffix in (".toml", ".py", ".js"))
     made = [Path(shutil.copyfile(file, folder / file.name)) for file in files]
     _name(folder / "study.toml", folder.resolve().name, seed)
     return made
@@ -40,8 +39,8 @@ def make_study(folder: Path, example: str, seed: int | None = None) -> list[Path
 
 def _name(file: Path, name: str, seed: int | None) -> None:
     """Write the study's name and seed into its file, comments and all else kept."""
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    text = re.sub(r'^name = ".*?"', lambda _: f'name = "{quoted}"', file.read_text("utf-8"), count=1, flags=re.MULTILINE)
-    if seed is not None:
-        text = re.sub(r"^seed = \d+", f"seed = {seed}", text, count=1, flags=re.MULTILINE)
-    file.write_text(text, encoding="utf-8")
+    import tomlkit
+
+    document = tomlkit.parse(file.read_text("utf-8"))
+    document["study"].update({"name": name} if seed is None else {"name": name, "seed": seed})
+    file.write_text(tomlkit.dumps(document), encoding="utf-8")

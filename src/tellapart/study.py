@@ -1,38 +1,35 @@
-"""A study: task, models, goal and settings; one `study.toml`, or one `Study` in Python.
+"""A study: task, models, question, search and seed; one `study.toml`, or one `Study` in Python.
 
-The settings of a task and the options of a model are the fields of their dataclasses, so a new task or model needs no
-edit here. Whatever is wrong with a study file becomes one `StudyError` that names the file, the line and the key.
+The settings of a task, a model or a search are the fields of their dataclasses, so that a new one needs no edit here. Whatever
+is wrong with a study file becomes one `StudyError` that names the file, the line and the key.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import math
 import tomllib
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from copy import copy
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, Mapping, Sequence, TypeVar, get_type_hints
+from typing import Any, Mapping, Sequence, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic import Field as Checked
+from tomlkit.exceptions import TOMLKitError
 
 from .errors import StudyError, TellapartError, nearest
-from .models import known_models
 from .models.base import Model
-from .models.failures import OnFailure
-from .plugins import load_class, user_module
-from .search import make_search, parent_of
-from .tasks import known_tasks
+from .models.simulation import OnError
+from .parts import PartKind, find_part, use_of
+from .question import Goal, Question, check_kind
+from .search.amortized import Amortized
+from .search.base import Search
 from .tasks.base import Task
-from .toml import Place, header_of, line_of, section
-
-Goal = Literal["discriminate", "estimate", "both"]
-GOALS: tuple[Goal, ...] = ("discriminate", "estimate", "both")
-
-T = TypeVar("T", Task, Model)
+from .toml import Place, header_of, line_of, write_toml
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Study:
     """What is asked, of which theories, by which task.
 
@@ -40,33 +37,55 @@ class Study:
         task: What participants do.
         models: The theories: two or more to tell apart; one whose parameters are to be estimated.
         goal: "discriminate": which model is it? "estimate": which parameters has it? "both".
-        name: What reports call the study.
+        prior: The probability of each model before any data; uniform if not given.
+        about: The parameters to be learned, as "model.parameter"; all of them if not given.
+        search: How the design is found.
         seed: Where all randomness starts.
-        search: "method", and the settings of that method; a search, encoder or estimator of your own is given as its class.
-        simulation: "on_error": "stop" when a model cannot simulate a participant, or "skip" that participant.
+        name: What reports call the study.
+        on_error: "stop" when a model cannot simulate a participant, or "skip" that participant.
     """
 
     task: Task
-    models: Sequence[Model]
-    goal: Goal = "discriminate"
-    name: str = "study"
-    seed: int = 1
-    search: Mapping[str, Any] = field(default_factory=lambda: {"method": "amortized"})
-    simulation: Mapping[str, Any] = field(default_factory=lambda: {"on_error": "stop"})
+    question: Question
+    search: Search
+    seed: int
+    name: str
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, Sequence) else (self.models,))
-        object.__setattr__(self, "search", {"method": "amortized", **self.search})
-        _check_kind(self.task, Task)
-        for model in self.models:
-            _check_kind(model, Model)
-        _check_choice("goal", self.goal, GOALS)
-        make_search(self.search)
-        OnFailure(**self.simulation)
-        _check_number_of_models(self.goal, self.models)
-        _check_parameters(self.goal, self.models)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise StudyError("The seed of a study must be a whole number, 0 or more.", got=repr(self.seed))
+    def __init__(
+        self,
+        task: Task,
+        models: Sequence[Model] | Model,
+        goal: Goal = "discriminate",
+        prior: Sequence[float] | None = None,
+        about: Sequence[str] = (),
+        *,
+        search: Search | None = None,
+        seed: int = 1,
+        name: str = "study",
+        on_error: OnError = "stop",
+    ) -> None:
+        check_kind(task, Task)
+        question = Question(tuple(models) if isinstance(models, Sequence) else (models,), goal, tuple(prior or ()), about, on_error)  # type: ignore[arg-type]
+        search = Amortized() if search is None else search
+        check_kind(search, Search)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise StudyError("The seed of a study must be a whole number, 0 or more.", got=repr(seed), key="seed")
+        for key, value in (("task", task), ("question", question), ("search", search), ("seed", seed), ("name", name)):
+            object.__setattr__(self, key, value)
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return self.question.models
+
+    @property
+    def goal(self) -> Goal:
+        return self.question.goal
+
+    def with_seed(self, seed: int | None) -> Study:
+        """The same study from another seed, if one is given."""
+        study = copy(self)
+        object.__setattr__(study, "seed", self.seed if seed is None else seed)
+        return study
 
     @classmethod
     def from_file(cls, path: str | Path) -> Study:
@@ -75,14 +94,14 @@ class Study:
 
     def to_toml(self) -> str:
         """The study as the text of a study file."""
-        sections = [
-            section("[study]", {"name": self.name, "goal": self.goal, "seed": self.seed}),
-            section("[task]", _options(self.task, known_tasks())),
-            *(section("[[models]]", _options(model, known_models())) for model in self.models),
-            section("[search]", {key: _use(value) if isinstance(value, type) else value for key, value in self.search.items()}),
-            *([section("[simulation]", self.simulation)] if self.simulation != {"on_error": "stop"} else []),
-        ]
-        return "\n".join(sections)
+        question, head = self.question, {"name": self.name, "goal": self.goal, "seed": self.seed}
+        everything = tuple(f"{model.name}.{name}" for model in self.models for name in model.parameters)
+        head |= {"about": list(question.about)} if question.about_parameters and question.about != everything else {}
+        shares = [{} if question.uniform else {"prior": share} for share in question.prior]
+        sections = [("study", head), ("task", _written(self.task, "task", "use"))]
+        sections += [("models", {**_written(model, "model", "use"), **share}) for model, share in zip(self.models, shares, strict=True)]
+        sections += [("search", _written(self.search, "search", "method"))]
+        return write_toml(sections + ([("simulation", {"on_error": question.on_error})] if question.on_error != "stop" else []))
 
 
 def study_file(path: str | Path) -> Path:
@@ -90,67 +109,10 @@ def study_file(path: str | Path) -> Path:
     path = Path(path)
     file = path / "study.toml" if path.is_dir() else path
     if not file.is_file():
-        raise StudyError(
-            "There is no study here.",
-            where=str(path),
-            expected="a study file, or a folder with a study.toml",
-            got="a folder without a study.toml" if path.is_dir() else "no such file or folder",
-            fix="check the path",
-        )
+        got = "a folder without a study.toml" if path.is_dir() else "no such file or folder"
+        expected = "a study file, or a folder with a study.toml"
+        raise StudyError("There is no study here.", where=str(path), expected=expected, got=got, fix="check the path")
     return file
-
-
-def _check_kind(value: Any, kind: type) -> None:
-    if not isinstance(value, kind):
-        given = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
-        raise StudyError(
-            f"This is not a {kind.__name__.lower()}.",
-            expected=f"a tellapart.{kind.__name__}",
-            got=given,
-            fix=f"write {value.__name__}() with parentheses" if isinstance(value, type) and issubclass(value, kind) else None,
-        )
-
-
-def _check_choice(what: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
-        raise StudyError(f"The {what} of the study is unknown.", expected=_either(known), got=repr(value), fix=nearest(str(value), known))
-
-
-def _check_number_of_models(goal: Goal, models: Sequence[Model]) -> None:
-    names = [model.name for model in models]
-    if goal == "estimate" and len(names) != 1:
-        raise StudyError(
-            "The goal 'estimate' is about the parameters of one model.",
-            expected="one model",
-            got=f"{len(names)} ({', '.join(names)})" if names else "none",
-            fix="leave one model, or choose the goal 'both'" if names else "add a [[models]] section",
-        )
-    if goal != "estimate" and len(names) < 2:
-        raise StudyError(
-            f"The goal '{goal}' tells models apart.",
-            expected="two models or more",
-            got=f"one ({names[0]})" if names else "none",
-            fix="add a [[models]] section, or choose the goal 'estimate'",
-        )
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise StudyError(
-            "Two models of the study have the same name.",
-            expected="a name of its own for each model",
-            got=", ".join(names),
-            fix=f"leave out one '{repeated[0]}', or give a subclass of it another name",
-        )
-
-
-def _check_parameters(goal: Goal, models: Sequence[Model]) -> None:
-    """A goal about parameters needs models that have some."""
-    without = [model.name for model in models if not model.parameters]
-    if without and goal != "discriminate":
-        raise StudyError(
-            f"The goal '{goal}' is about parameters, and the model '{without[0]}' has none.",
-            expected="one parameter or more",
-            fix="choose the goal 'discriminate', or leave the model out",
-        )
 
 
 class _Section(BaseModel):
@@ -169,10 +131,16 @@ class _StudySection(_Section):
     name: str = Checked("study", min_length=1)
     goal: Goal = "discriminate"
     seed: int = Checked(1, ge=0)
+    about: list[str] = []
 
 
-class _UseSection(_OpenSection):
+class _TaskSection(_OpenSection):
     use: str
+
+
+class _ModelSection(_OpenSection):
+    use: str
+    prior: float | None = None
 
 
 class _SearchSection(_OpenSection):
@@ -180,13 +148,13 @@ class _SearchSection(_OpenSection):
 
 
 class _SimulationSection(_Section):
-    on_error: Literal["stop", "skip"] = "stop"
+    on_error: OnError = "stop"
 
 
 class _StudyFile(_Section):
     study: _StudySection
-    task: _UseSection
-    models: list[_UseSection]
+    task: _TaskSection
+    models: list[_ModelSection]
     search: _SearchSection = Checked(default_factory=_SearchSection)
     simulation: _SimulationSection = Checked(default_factory=_SimulationSection)
 
@@ -205,116 +173,110 @@ class _Reader:
 
     def study(self) -> Study:
         content = self._content()
-        task = self._make(content.task, ("task",), Task, known_tasks())
-        models = [self._make(section, ("models", i), Model, known_models()) for i, section in enumerate(content.models)]
-        search, simulation = self._search(content.search.model_dump()), content.simulation.model_dump()
+        task = self._make("task", content.task.use, content.task.model_extra, ("task",))
+        models = [self._make("model", section.use, section.model_extra, ("models", i)) for i, section in enumerate(content.models)]
+        search = self._make("search", content.search.method, content.search.model_extra, ("search",), "method")
+        head, on_error = content.study, content.simulation.on_error
+        shares = [math.nan if section.prior is None else section.prior for section in content.models]
+        prior = None if all(map(math.isnan, shares)) else shares  # all models have one, or none has
         try:
-            return Study(task, models, search=search, simulation=simulation, **content.study.model_dump())
+            return Study(task, models, head.goal, prior, head.about, search=search, seed=head.seed, name=head.name, on_error=on_error)
         except TellapartError as error:
-            raise self._located(error, ()) from error
-
-    def _search(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings of the search, checked; the user's own classes in the place of their names."""
-        for key, value in settings.items():
-            parent = parent_of(key) if isinstance(value, str) and ":" in value else None
-            if parent is not None:
-                try:
-                    settings[key] = load_class(value, self._file.parent, parent)
-                except StudyError as error:
-                    raise self._located(error, ("search", key)) from error
-        try:
-            make_search(settings)
-        except TellapartError as error:
-            raise self._located(error, ("search",), settings) from error
-        return settings
+            wrong = next((i for i, share in enumerate(shares) if not share > 0), 0)
+            raise self._located(error, ("models", wrong) if error.key == "prior" else ("study",) if error.key else ()) from error
 
     def _content(self) -> _StudyFile:
         """The file's sections, their own keys checked."""
+        import tomlkit
+
         try:
             return _StudyFile.model_validate(tomllib.loads(self._text))
         except tomllib.TOMLDecodeError as error:
-            what, line = re.fullmatch(r"(.*?)(?: \(at (.*)\))?", str(error), re.DOTALL).groups()  # type: ignore[union-attr]
-            raise StudyError("The study file is not valid TOML.", where=f"{self._file}, {line or 'somewhere'}", got=what) from None
+            try:
+                tomlkit.parse(self._text)
+                where, got = str(self._file), str(error)
+            except TOMLKitError as mistake:  # which often knows its line; if not, tomllib's words say it
+                line = getattr(mistake, "line", None)
+                where, got = (f"{self._file}, line {line}", str(mistake)) if line else (str(self._file), str(error))
+            raise StudyError("The study file is not valid TOML.", where=where, got=got) from None
         except ValidationError as error:
             raise self._mistake(error, ()) from None
 
-    def _make(self, section: _UseSection, place: Place, base: type[T], known: Mapping[str, type[T]]) -> T:
-        """The task or model that a section describes."""
-        kind = self._kind(section.use, place, base, known)
-        options = section.model_extra or {}
-        self._check_keys(options, place, kind)
-        options = {key: self._typed(value, (*place, key), kind) for key, value in options.items()}
+    def _make(self, kind: PartKind, use: str, settings: Mapping[str, Any] | None, place: Place, key: str = "use") -> Any:
+        """The task, model or search that a section describes."""
         try:
-            return kind(**options)
-        except TellapartError as error:
-            raise self._located(error, place, options) from error
-        except TypeError as error:
-            raise StudyError(f"'{section.use}' cannot be made from these options.", where=self._where(place), got=error) from error
-
-    def _kind(self, use: str, place: Place, base: type[T], known: Mapping[str, type[T]]) -> type[T]:
-        if use in known:
-            return known[use]
-        what = base.__name__.lower()
-        if ":" not in use:
-            raise StudyError(
-                f"The {what} '{use}' is unknown.",
-                where=self._where((*place, "use")),
-                expected=f'one of {", ".join(sorted(known))}, or "my_module:My{base.__name__}" for your own',
-                got=f'"{use}"',
-                fix=nearest(use, known),
-            )
-        try:
-            return load_class(use, self._file.parent, base)
+            part = find_part(kind, use, self._file.parent)
         except StudyError as error:
-            raise self._located(error, (*place, "use")) from error
-
-    def _check_keys(self, options: Mapping[str, Any], place: Place, kind: type) -> None:
-        """Every option is a field of the class, and no field without a default is forgotten."""
-        known = _fields(kind)
-        for key in options:
-            if key not in known:
-                raise self._unknown_key((*place, key), ["use", *known])
-        for key, option in known.items():
-            if key not in options and option.default is MISSING and option.default_factory is MISSING:
-                raise StudyError(f"The key '{key}' is missing.", where=self._where(place), expected=f"{key} = …")
-
-    def _typed(self, value: Any, place: Place, kind: type) -> Any:
-        """`value` as its field's type wants it; JSON's rules turn lists to tuples, but no text into a number."""
+            raise self._located(error, (*place, key)) from error
+        options = dict(settings or {})
+        self._check_keys(options, place, part, key)
+        options = {name: self._typed(value, (*place, name), part) for name, value in options.items()}
         try:
-            annotation = get_type_hints(kind)[str(place[-1])]
+            return part(**options)
+        except TellapartError as error:
+            raise self._located(error, place) from error
+        except TypeError as error:
+            raise StudyError(f"'{use}' cannot be made from these options.", where=self._where(place), got=error) from error
+
+    def _check_keys(self, options: Mapping[str, Any], place: Place, part: type, key: str) -> None:
+        """Every option is a field of the class, and no field without a default is forgotten."""
+        allowed = settings_of(part)
+        for name in options:
+            if name not in allowed:
+                raise self._unknown_key((*place, name), [key, *allowed])
+        for name, option in allowed.items():
+            if name not in options and option.default is MISSING and option.default_factory is MISSING:
+                raise StudyError(f"The key '{name}' is missing.", where=self._where(place), expected=f"{name} = …")
+
+    def _typed(self, value: Any, place: Place, part: type) -> Any:
+        """`value` as its field's type wants it: a class by its name, lists as tuples, but no text as a number."""
+        name = str(place[-1])
+        kind = settings_of(part)[name].metadata.get("part")
+        if kind is not None:
+            try:
+                return None if value == "auto" else find_part(kind, str(value), self._file.parent)
+            except StudyError as error:
+                raise self._located(error, place) from error
+        try:
+            annotation = _annotation(part, name)
         except (NameError, TypeError):
             return value
         try:
             return TypeAdapter(annotation).validate_json(json.dumps(value, default=str), strict=True)
         except ValidationError as error:
-            raise self._mistake(error, place) from None
+            raise self._mistake(error, place, annotation) from None
 
-    def _mistake(self, error: ValidationError, place: Place) -> StudyError:
+    def _mistake(self, error: ValidationError, place: Place, annotation: Any = None) -> StudyError:
         """The one thing to say of what pydantic found: an unknown key first, since it often explains a missing one."""
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         place = (*place, *first["loc"])
         if first["type"] == "extra_forbidden":
-            return self._unknown_key(place, _known_keys(place))
+            return self._unknown_key(place, _sections_or_keys(place))
         if first["type"] == "missing":
-            what = f"The section {header_of(place)} is missing." if place[-1] != "use" else "The key 'use' is missing."
-            return StudyError(what, where=self._where(place[:-1]), expected=f"{header_of(place)}" if place[-1] != "use" else 'use = "…"')
-        choices = re.findall(r"'([^']+)'", str(first.get("ctx", {}).get("expected", "")))
+            section = place[-1] not in ("use",)
+            what, expected = (
+                (f"The section {header_of(place)} is missing.", header_of(place)) if section else ("The key 'use' is missing.", 'use = "…"')
+            )
+            return StudyError(what, where=self._where(place[:-1]), expected=expected)
+        choices = _choices(place, annotation) if first["type"] == "literal_error" else ()
+        key = next(part for part in reversed(place) if isinstance(part, str))
         return StudyError(
-            f"The {'choice' if choices else 'value'} of '{_key(place)}' is {'unknown' if choices else 'of the wrong type or size'}.",
+            f"The {'choice' if choices else 'value'} of '{key}' is {'unknown' if choices else 'of the wrong type or size'}.",
             where=self._where(place),
-            expected=_either(choices) if choices else _EXPECTED.get(first["type"], first["msg"].removeprefix("Input should be ")),
+            expected=" or ".join(f'"{choice}"' for choice in choices)
+            or ("two brackets around models, for each of them" if place == ("models",) else None)
+            or _EXPECTED.get(first["type"], first["msg"].removeprefix("Input should be ")),
             got=json.dumps(first["input"], default=str, ensure_ascii=False)[:80],
             fix=nearest(str(first["input"]), choices) if choices else None,
         )
 
-    def _unknown_key(self, place: Place, known: Sequence[str]) -> StudyError:
+    def _unknown_key(self, place: Place, allowed: Sequence[str]) -> StudyError:
         what = "section" if len(place) == 1 else "key"
-        return StudyError(f"The {what} '{place[-1]}' is unknown.", where=self._where(place), fix=nearest(str(place[-1]), known))
+        return StudyError(f"The {what} '{place[-1]}' is unknown.", where=self._where(place), fix=nearest(str(place[-1]), allowed))
 
-    def _located(self, error: TellapartError, place: Place, options: Mapping[str, Any] | None = None) -> StudyError:
-        """The same error as one of this file; at the line of the option that it quotes, if it quotes one."""
-        quoted = next((key for key in options or () if f"'{key}'" in error.what), None)
-        where = self._where((*place, quoted) if quoted else place)
+    def _located(self, error: TellapartError, place: Place) -> StudyError:
+        """The same error as one of this file; at the line of the setting that it is about, if it is about one."""
+        where = self._where((*place, error.key) if error.key and place else place)
         where = where if error.where is None else f"{error.where} (used by {where})"
         return StudyError(error.what, where=where, expected=error.expected, got=error.got, fix=error.fix)
 
@@ -329,42 +291,43 @@ _EXPECTED = {
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
-    "list_type": "a [[models]] section for each model, with two brackets",
+    "list_type": "a list in brackets",
     "model_type": "a section of keys",
 }
 
 
-def _known_keys(place: Place) -> list[str]:
-    """The keys that could have stood at `place`."""
-    if len(place) == 1:
-        return list(_StudyFile.model_fields)
-    return list((_SimulationSection if place[0] == "simulation" else _StudySection).model_fields)
+def settings_of(part: type) -> dict[str, Field[Any]]:
+    """The settings of a task, model or search: the fields of its dataclass."""
+    return {f.name: f for f in fields(part) if f.init} if is_dataclass(part) else {}
 
 
-def _key(place: Place) -> str:
-    return str(next(part for part in reversed(place) if isinstance(part, str)))
+def _annotation(part: type, name: str) -> Any:
+    """The type of a setting. Types of other parts are not looked up, since they would load networks."""
+    annotation = settings_of(part)[name].type
+    if not isinstance(annotation, str):
+        return annotation
+    return get_type_hints(type("Alone", (), {"__annotations__": {name: annotation}, "__module__": part.__module__}))[name]
 
 
-def _fields(kind: type) -> dict[str, Field[Any]]:
-    return {f.name: f for f in fields(kind) if f.init} if is_dataclass(kind) else {}
+def _sections_or_keys(place: Place) -> list[str]:
+    """What could have stood at `place`."""
+    sections = _StudyFile.model_fields
+    return list(sections) if len(place) == 1 else list(sections[str(place[0])].annotation.model_fields)  # type: ignore[union-attr]
 
 
-def _either(choices: Sequence[str]) -> str:
-    return " or ".join(f'"{choice}"' for choice in choices)
+def _choices(place: Place, annotation: Any) -> tuple[str, ...]:
+    """The values that a setting of a few words takes."""
+    section = _StudyFile.model_fields[str(place[0])].annotation
+    annotation = annotation or section.model_fields[str(place[-1])].annotation  # type: ignore[union-attr]
+    return tuple(word for option in (annotation, *get_args(annotation)) for word in get_args(option) if isinstance(word, str)) or get_args(
+        annotation
+    )
 
 
-def _options(part: Task | Model, known: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """What a study file says of a task or model: which class, and its options."""
-    kind = type(part)
-    use = kind.name if known.get(kind.name) is kind else _use(kind)
-    return {"use": use, **{name: getattr(part, name) for name in _fields(kind)}}
-
-
-def _use(kind: type) -> str:
-    """What a study file calls a user's own class."""
-    module = user_module(kind)
-    if module is None:
-        raise StudyError(
-            f"The class '{kind.__name__}' is in no file that a study file could name.", fix="move it to a .py file beside the study"
-        )
-    return f"{module}:{kind.__qualname__}"
+def _written(part: Any, kind: PartKind, key: str) -> dict[str, Any]:
+    """What a study file says of a task, a model or a search: which class, and its settings."""
+    values = {key: use_of(kind, type(part))}
+    for name, setting in settings_of(type(part)).items():
+        value = getattr(part, name)
+        values[name] = use_of(setting.metadata["part"], value) if "part" in setting.metadata and value is not None else value
+    return values

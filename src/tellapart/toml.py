@@ -1,13 +1,12 @@
-"""Study files as text: where a key is written, and how values are written.
-
-Python reads TOML but neither tells the line of a key nor writes TOML; for the plain tables of a study file both are short.
-"""
+"""Study files as text: where a key is written, and how sections are written."""
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Mapping, Sequence
+
+import tomlkit
+from tomlkit.exceptions import ConvertError
 
 from .errors import StudyError
 
@@ -24,42 +23,40 @@ def line_of(text: str, place: Place) -> int | None:
     """The line of a key, or of its section if the key is not written; None if neither is."""
     if not place:
         return None
-    wanted = next((part for part in place[1:] if isinstance(part, int)), 0)
-    key = re.compile(rf"""\s*["']?{re.escape(str(place[-1]))}["']?\s*[=.]""")
-    current, count, found = None, -1, None
+    wanted = place[1] if len(place) > 1 and isinstance(place[1], int) else 0
+    name = next(part for part in reversed(place) if isinstance(part, str))
+    key = re.compile(rf"""\s*["']?{re.escape(name)}["']?\s*[=.]""")
+    section, count, line_of_section = None, -1, None
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
-            current = header[1]
-            count += current == place[0]
-            found = number if current == place[0] and count == wanted else found
-        elif key.match(line) and ((current == place[0] and count == wanted) or (current is None and len(place) == 1)):
+            section = header[1]
+            count += section == place[0]
+            line_of_section = number if section == place[0] and count == wanted else line_of_section
+        elif key.match(line) and ((section == place[0] and count == wanted) or (section is None and len(place) == 1)):
             return number
-    return found
+    return line_of_section
 
 
-def section(header: str, values: Mapping[str, Any]) -> str:
-    """A section of a study file; keys without a value are left out."""
-    lines = [f"{_toml_key(key)} = {_written(value)}" for key, value in values.items() if value is not None]
-    return "\n".join([header, *lines, ""])
+def write_toml(sections: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Sections as text, `models` as often as there are models; keys without a value are left out."""
+    document = tomlkit.document()
+    repeated = tomlkit.aot()
+    for name, values in sections:
+        try:
+            table = tomlkit.item({key: _plain(value) for key, value in values.items() if value is not None})
+        except (ConvertError, TypeError, ValueError) as error:
+            expected = "text, numbers, true or false, or lists of them"
+            raise StudyError("A setting cannot be written to a study file.", expected=expected, got=str(error)) from None
+        if name == "models":
+            repeated.append(table)
+            document["models"] = repeated
+        else:
+            document[name] = table
+    return tomlkit.dumps(document)
 
 
-def _toml_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
-
-
-def _written(value: Any) -> str:
-    """A value as TOML writes it."""
-    value = value.item() if hasattr(value, "item") else value  # a NumPy number
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_toml_key(key)} = {_written(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(_written(item) for item in value) + "]"
-    raise StudyError(
-        "A setting cannot be written to a study file.", expected="text, numbers, true or false, or lists of them", got=repr(value)
-    )
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and tuples as TOML knows them."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value.item() if hasattr(value, "item") else value

@@ -1,9 +1,9 @@
 """The training loop, the only one.
 
-A *source* says what is trained on at each step: fresh simulations that are never seen again (`Stream`), or a fixed set
-of them in epochs (`Epochs`). A batch is a function of the source's seed and the step alone, and so is the learning rate
-(the plateau schedule also remembers what validation told it). That makes a run resumable to the byte: a checkpoint is the
-weights, the optimizer's moments and the step.
+A *source* says what is trained on at each step: fresh simulations that are never seen again (`Stream`), or a fixed set of them in
+epochs (`Stored`; `Epochs` if they are prepared already). A batch is a function of the source's seed and the step alone, and so is
+the learning rate (the plateau schedule also remembers what validation told it). That makes a run resumable to the byte: a
+checkpoint is the weights, the optimizer's moments and the step.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -22,10 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .behavior import Behavior
 from .estimators.base import Batch, Estimator
-
-Progress = Callable[[int, int, str], None]
-"""Called with (steps done, steps in all, a few words)."""
+from .files import written_whole
+from .models.failures import Failure
+from .models.simulation import Simulations
+from .progress import Progress
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,18 @@ class Stream:
     Arguments:
         estimator: Whose models are simulated.
         designs: Draws n designs, (n, B, V).
-        size: Participants a step.
+        size: Participants in each step.
         seed: With the step, decides everything.
-        unfinished: The share of participants of whom only the first blocks and the first trials of each are shown.
+        incomplete: The share of participants that are shown as if they had stopped early or missed trials.
+        failures: Who could not be simulated so far.
     """
 
     estimator: Estimator
     designs: Callable[[int, np.random.Generator], NDArray[np.float64]]
     size: int
     seed: tuple[int, ...]
-    unfinished: float = 0.0
+    incomplete: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
 
     @property
     def ahead(self) -> bool:
@@ -92,16 +95,68 @@ class Stream:
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([*self.seed, step])
-        batch = self.estimator.simulate(self.designs(self.size, rng), self.size, rng)
-        return self._stop_early(batch, rng) if self.unfinished else batch
+        estimator = self.estimator
+        simulations = estimator.question.simulate(estimator.task, self.designs(self.size, rng), self.size, rng)
+        self.failures.extend(simulations.failures)
+        return estimator.prepare(with_missing(simulations, self.incomplete, rng))
 
-    def _stop_early(self, batch: Batch, rng: np.random.Generator) -> Batch:
-        n, blocks, trials, _ = batch.inputs.shape
-        stops = rng.random((n, 1)) < self.unfinished
-        begun = np.arange(blocks) < np.where(stops, rng.integers(1, blocks + 1, (n, 1)), blocks)
-        shown = np.arange(trials) < np.where(stops, rng.integers(1, trials + 1, (n, 1)), trials)
-        keep = torch.from_numpy((begun[:, :, None] & shown[:, None, :]).astype(np.float32))
-        return replace(batch, inputs=batch.inputs * keep[..., None].to(batch.inputs.device))
+
+@dataclass(frozen=True)
+class Stored:
+    """Simulations that were kept, in a new random order in each epoch, and each time with other trials missing.
+
+    Arguments:
+        estimator: What is trained.
+        simulations: All of them.
+        size: Participants in each step.
+        seed: Decides the orders.
+        incomplete: See `Stream`.
+    """
+
+    estimator: Estimator
+    simulations: Simulations
+    size: int
+    seed: tuple[int, ...]
+    incomplete: float = 0.0
+
+    @property
+    def ahead(self) -> bool:
+        return True
+
+    @property
+    def steps(self) -> int:
+        """Steps in an epoch."""
+        return math.ceil(len(self.simulations) / self.size)
+
+    def batch(self, step: int) -> Batch:
+        epoch, place = divmod(step, self.steps)
+        order = np.random.default_rng([*self.seed, 0, epoch]).permutation(len(self.simulations))
+        chosen = self.simulations[order[place * self.size : (place + 1) * self.size]]
+        return self.estimator.prepare(with_missing(chosen, self.incomplete, np.random.default_rng([*self.seed, 1, step])))
+
+
+def with_missing(simulations: Simulations, share: float, rng: np.random.Generator) -> Simulations:
+    """Some of the participants as if they had stopped early, missed trials, or both.
+
+    A missed trial is as if it had never been: those that follow it are the ones that would have come in its place.
+    """
+    behavior = simulations.behavior
+    n, blocks, trials = behavior.shape
+    if not share:
+        return simulations
+    kind = np.where(rng.random((n, 1, 1)) < share, rng.integers(1, 4, (n, 1, 1)), 0)  # 1: stops early, 2: misses trials, 3: both
+    begun = np.arange(blocks)[:, None] < rng.integers(1, blocks + 1, (n, 1, 1))
+    shown = np.arange(trials) < rng.integers(1, trials + 1, (n, 1, 1))
+    missed = (rng.random((n, blocks, trials)) < 0.3 * rng.random((n, 1, 1))) & (kind >= 2)
+    place = np.argsort(missed, axis=2, kind="stable")  # where the trials go, those in excess to where nothing is recorded
+    mask = np.zeros_like(behavior.mask)
+    np.put_along_axis(mask, place, behavior.mask, 2)
+    mask &= ~missed & ((begun & shown) | (kind % 2 == 0))
+    fields = {}
+    for name, values in behavior.fields.items():
+        fields[name] = np.zeros_like(values)
+        np.put_along_axis(fields[name], place, values, 2)
+    return replace(simulations, behavior=Behavior(fields, mask, behavior.participants))
 
 
 @dataclass(frozen=True)
@@ -110,7 +165,7 @@ class Epochs:
 
     Arguments:
         data: All of them.
-        size: Participants a step.
+        size: Participants in each step.
         seed: Decides the orders.
     """
 
@@ -186,7 +241,7 @@ class Trainer:
         for batch in _batches_ahead(source, self.step, until) if source.ahead else map(source.batch, range(self.step, until)):
             self._move(batch)
             if progress:
-                progress(self.step, self.steps, f"information {self.recent():.3f}")
+                progress(self.step, self.steps, "training", f"information {self.recent():.3f}")
             if every and after and self.step % every == 0:
                 after(self)
             if self.stopped:
@@ -268,9 +323,15 @@ class Trainer:
         self.estimator.load_state_dict({name.removeprefix("weights."): t for name, t in tensors.items() if name.startswith("weights.")})
         for index, weight in enumerate(self.weights):
             prefix = f"optimizer.{index}."
-            self.optimizer.state[weight] = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+            moments = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+            self.optimizer.state[weight] = {name: _beside(weight, name, tensor) for name, tensor in moments.items()}
         self.history = tensors["history"].tolist()
         self.step, self._scale, self._best, self._waited = state["step"], state["scale"], state["best"], state["waited"]
+
+
+def _beside(weight: Tensor, name: str, moment: Tensor) -> Tensor:
+    """A moment on the device of its weight; Adam keeps its count of steps on the CPU unless it is fused there."""
+    return moment if name == "step" and weight.device.type != "cpu" else moment.to(weight.device)
 
 
 def keep_memory() -> None:
@@ -303,9 +364,8 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
-    os.replace(temporary, path)
+    with written_whole(path) as temporary:
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
 
 
 def save_weights(path: Path, estimator: torch.nn.Module, metadata: dict[str, Any] | None = None) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence, TypeVar
 
 from .errors import ModelError, RunError, StudyError, TellapartError
-from .plugins import UserFile, failed_in_user_code, load_again, loaded_files
+from .parts import UserFile, load_again, loaded_files, place_in_user_code
 from .threads import available_cores
 
 R = TypeVar("R")
@@ -173,7 +173,7 @@ def _work(files: Sequence[UserFile], common: bytes, work: bytes) -> Any:
     except TellapartError:
         raise
     except Exception as error:  # the line of the user's code that failed is only known here
-        place = failed_in_user_code(error)
+        place = place_in_user_code(error)
         if place is None:
             raise
         got = f"{type(error).__name__}: {error}"

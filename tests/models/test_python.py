@@ -1,6 +1,5 @@
 """Models in plain Python: one participant at a time, decorated functions, and what happens when one of them fails."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -10,11 +9,18 @@ import pytest
 from scipy.special import softmax
 
 import tellapart as ta
-from tellapart.models.failures import OnFailure
+from tellapart.models.failures import attempt
 from tellapart.workers import Workers, simulating_with
 
 TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=5)
 DESIGN = np.array([[0.2, 0.9], [0.5, 0.5]])
+
+
+def at(design, n):
+    """One design for each of `n` participants."""
+    return np.broadcast_to(np.asarray(design, float), (n, *np.shape(design)))
+
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own-model"
 
 
@@ -63,7 +69,7 @@ class FragileAtOnce(ta.Model):
     def parameters(self):
         return {"p": ta.Uniform(0, 1)}
 
-    def simulate(self, parameters, design, rng, task):
+    def simulate(self, parameters, designs, rng, task):
         if (parameters["p"] > self.above).any():
             raise ValueError("not with these")
         choice = rng.random((len(parameters["p"]), task.blocks, task.trials)) < parameters["p"][:, None, None]
@@ -83,14 +89,14 @@ def test_one_at_a_time_and_all_at_once_behave_alike():
 
 def test_a_participant_depends_neither_on_others_nor_on_who_simulates_it():
     parameters = {"bias": np.linspace(0.1, 0.9, 40)}
-    alone = biased().simulate(parameters, DESIGN, np.random.default_rng(1), TASK)
-    first = biased().simulate({"bias": parameters["bias"][:7]}, DESIGN, np.random.default_rng(1), TASK)
+    alone = biased().simulate(parameters, at(DESIGN, 40), np.random.default_rng(1), TASK)
+    first = biased().simulate({"bias": parameters["bias"][:7]}, at(DESIGN, 7), np.random.default_rng(1), TASK)
     np.testing.assert_array_equal(alone.fields["choice"][:7], first.fields["choice"])
 
 
 def test_options_are_keyword_arguments():
     assert biased(stubborn=True) == biased(stubborn=True) != biased()
-    assert (biased(stubborn=True).simulate({"bias": [0.5]}, DESIGN, np.random.default_rng(1), TASK).fields["choice"] == 1).all()
+    assert (biased(stubborn=True).simulate({"bias": [0.5]}, at(DESIGN, 1), np.random.default_rng(1), TASK).fields["choice"] == 1).all()
     with pytest.raises(TypeError):
         biased(stuborn=True)
 
@@ -101,7 +107,7 @@ def test_missed_trials_of_one_participant():
         ones = np.ones((task.blocks, task.trials), int)
         return {"choice": ones, "reward": ones, "mask": np.arange(task.trials) < 3}
 
-    behavior = hasty().simulate({"p": [0.1, 0.2]}, DESIGN, np.random.default_rng(1), TASK)
+    behavior = hasty().simulate({"p": [0.1, 0.2]}, at(DESIGN, 2), np.random.default_rng(1), TASK)
     assert behavior.mask.sum() == 2 * 2 * 3
     assert behavior.fields["choice"].sum() == 12
 
@@ -124,7 +130,7 @@ def test_priors_must_be_priors():
 def recorded_by(code, model):
     """Run a reproduction as a user would, and check what it returns."""
     found = eval(code, {"model": model, "np": np, "task": TASK})
-    TASK.check(ta.Behavior({name: np.asarray(values)[None] for name, values in found.items()}))
+    TASK.check(found if isinstance(found, ta.Behavior) else ta.Behavior({name: np.asarray(v)[None] for name, v in found.items()}))
 
 
 @pytest.mark.parametrize("model", [Fragile(), Fragile("nan"), FragileAtOnce()], ids=["raises", "nan", "at once"])
@@ -148,34 +154,44 @@ def test_a_failure_names_the_line_of_the_model():
 
 
 @pytest.mark.parametrize("model", [Fragile(), Fragile("nan"), FragileAtOnce()], ids=["raises", "nan", "at once"])
-def test_skipped_participants_are_replaced_and_written_down(model, tmp_path):
-    how = OnFailure("skip", tmp_path / "failures.jsonl")
-    simulations = ta.simulate_models(TASK, [model], DESIGN, 2000, np.random.default_rng(1), how)
-    p = simulations.parameters[f"{model.name}.p"]
+def test_failures_come_back_with_the_others(model):
+    """Nothing is recorded of who fails; the others are as they would be."""
+    p = np.array([0.1, 0.995, 0.4, 0.999, 0.7])
+    behavior, failures = attempt(model, {"p": p}, at(DESIGN, 5), np.random.default_rng(1), TASK)
+    assert sorted(failures) == [1, 3]
+    np.testing.assert_array_equal(behavior.mask.any((1, 2)), [True, False, True, False, True])
+    assert failures[3].parameters == {"p": 0.999}
+    _, few = attempt(model, {"p": p}, at(DESIGN, 5), np.random.default_rng(1), TASK, most=1)
+    assert 1 in few
+
+
+@pytest.mark.parametrize("model", [Fragile(), Fragile("nan"), FragileAtOnce()], ids=["raises", "nan", "at once"])
+def test_skipped_participants_are_replaced_and_told(model):
+    one, same = (ta.simulate_models(TASK, [model], DESIGN, 2000, np.random.default_rng(1), on_error="skip") for _ in range(2))
+    p = one.parameters[f"{model.name}.p"]
     assert p.max() <= 0.99
-    assert simulations.behavior.mask.all()
-    failures = [json.loads(line) for line in how.record.read_text().splitlines()]
-    assert 5 <= len(failures) <= 50
-    assert all(failure["parameters"]["p"] > 0.99 and failure["model"] == model.name for failure in failures)
-    again = ta.simulate_models(TASK, [model], DESIGN, 2000, np.random.default_rng(1), OnFailure("skip"))
-    np.testing.assert_array_equal(p, again.parameters[f"{model.name}.p"])
-    np.testing.assert_array_equal(simulations.behavior.fields["choice"], again.behavior.fields["choice"])
+    assert one.behavior.mask.all()
+    assert 5 <= len(one.failures) <= 50
+    assert one.failed().tolist() == [len(one.failures)]
+    assert all(failure.parameters["p"] > 0.99 and failure.model == model.name for failure in one.failures)
+    np.testing.assert_array_equal(p, same.parameters[f"{model.name}.p"])
+    np.testing.assert_array_equal(one.behavior.fields["choice"], same.behavior.fields["choice"])
 
 
 @pytest.mark.parametrize("model", [Fragile(above=0.8), FragileAtOnce(above=0.8)], ids=["one at a time", "at once"])
 def test_too_many_failures_are_not_skipped(model):
     with pytest.raises(ta.ModelError, match="too many"):
-        ta.simulate_models(TASK, [model], DESIGN, 200, np.random.default_rng(1), OnFailure("skip"))
+        ta.simulate_models(TASK, [model], DESIGN, 200, np.random.default_rng(1), on_error="skip")
 
 
 def test_a_batch_that_fails_only_as_a_whole():
     class Mixer(FragileAtOnce):
         name = "mixer"
 
-        def simulate(self, parameters, design, rng, task):
+        def simulate(self, parameters, designs, rng, task):
             if len(parameters["p"]) > 1:
                 raise ValueError("too many people")
-            return super().simulate({"p": parameters["p"] / 2}, design, rng, task)
+            return super().simulate({"p": parameters["p"] / 2}, designs, rng, task)
 
     with pytest.raises(ta.ModelError, match="none of them alone"):
         ta.simulate_models(TASK, [Mixer()], DESIGN, 10, np.random.default_rng(1))
@@ -239,6 +255,47 @@ def test_workers_change_nothing_but_the_time(tmp_path):
     assert study.models[0].seconds == 0.01
 
 
+@ta.model(name="player", parameters={"stay": ta.Uniform(0, 1)})
+def player(parameters, design, rng, task):
+    """One participant who plays the task's own environment."""
+    environment, choice = task.environment(design, rng), 0
+    while not environment.done:
+        reward = environment.step({"choice": choice})["reward"][0]
+        choice = choice if reward or rng.random() < parameters["stay"] else 1 - choice
+    return environment.behavior
+
+
+def test_one_participant_can_play_the_environment():
+    simulations = ta.simulate_models(TASK, [player()], [[1.0, 0.0], [0.0, 0.0]], 50, np.random.default_rng(1))
+    fields = simulations.behavior.fields
+    assert (fields["choice"][:, 0] == 0).all()
+    assert (fields["reward"][:, 0] == 1).all()
+    assert fields["reward"][:, 1].sum() == 0
+    assert 0 < fields["choice"][:, 1].mean() < 1
+
+
+def test_models_take_turns_as_their_prior_says():
+    models, rng = [biased(), biased_at_once(), player()], np.random.default_rng
+    simulations = ta.simulate_models(TASK, models, DESIGN, 20, rng(1), prior=(0.6, 0.3, 0.1))
+    assert np.bincount(simulations.model).tolist() == [12, 6, 2]
+    assert np.bincount(simulations.model[:10]).tolist() == [6, 3, 1]
+    assert ta.simulate_models(TASK, models, DESIGN, 6, rng(1)).model.tolist() == [0, 1, 2, 0, 1, 2]
+    some = simulations.of(1)
+    assert len(some) == 6
+    np.testing.assert_array_equal(some.truth(1)["bias"], simulations.truth(1)["bias"])
+    assert np.isnan(simulations.parameters["biased.bias"][simulations.model != 0]).all()
+
+
+def test_a_likelihood_makes_a_likelihood_model():
+    @ta.model(name="coin", parameters={"p": ta.Uniform(0, 1)}, vectorised=True, log_likelihood=lambda p, y, d, task: np.log(p["p"]))
+    def coin(parameters, designs, rng, task):
+        return {"choice": np.zeros((len(designs), task.blocks, task.trials), int), "reward": np.zeros((len(designs), 2, 5), int)}
+
+    assert isinstance(coin(), ta.LikelihoodModel)
+    assert not isinstance(biased(), ta.LikelihoodModel)
+    np.testing.assert_allclose(coin().log_likelihood({"p": [0.5]}, TASK.nothing(1), at(DESIGN, 1), TASK), np.log(0.5))
+
+
 def test_a_game_is_a_fair_bandit():
     rng, n = np.random.default_rng(1), 20_000
     designs = np.broadcast_to([[0.2, 0.9, 0.5]], (n, 1, 3))
@@ -258,9 +315,9 @@ def test_the_example_learns_and_is_short():
     model = study.models[0]
     n = 2000
     keen = {"alpha_win": np.full(n, 0.5), "alpha_loss": np.full(n, 0.5), "beta": np.full(n, 8.0)}
-    played = model.simulate(keen, [[0.1, 0.1, 0.9]] * 2, np.random.default_rng(1), study.task).fields["choice"]
+    played = model.simulate(keen, at([[0.1, 0.1, 0.9]] * 2, n), np.random.default_rng(1), study.task).fields["choice"]
     assert (played[:, :, 0] == 2).mean() == pytest.approx(1 / 3, abs=0.02)
     assert (played[:, :, -1] == 2).mean() > 0.9
     indifferent = {**keen, "beta": np.zeros(n)}
-    played = model.simulate(indifferent, [[0.1, 0.1, 0.9]] * 2, np.random.default_rng(1), study.task).fields["choice"]
+    played = model.simulate(indifferent, at([[0.1, 0.1, 0.9]] * 2, n), np.random.default_rng(1), study.task).fields["choice"]
     assert (played == 2).mean() == pytest.approx(1 / 3, abs=0.01)

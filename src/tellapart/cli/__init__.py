@@ -11,11 +11,11 @@ import sys
 
 # isort: off
 from .frame import app
-from . import studies, designs, answers
+from . import studies, designs, results
 
 # isort: on
 
-__all__ = ["answers", "app", "designs", "main", "studies"]
+__all__ = ["app", "designs", "main", "results", "studies"]
 
 
 def main() -> None:

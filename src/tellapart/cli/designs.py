@@ -25,11 +25,10 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..information.estimate import InformationEstimate
+    from ..information.estimate import Floats, InformationEstimate
     from ..progress import Progress
-    from ..run import DesignResult
+    from ..result import DesignResult
     from ..study import Study
-    from ..tasks.base import Floats
 
 
 @command
@@ -50,13 +49,11 @@ def design(
     Example:
       tellapart design examples/bandit --workers 2
     """
-    from dataclasses import replace
-
     from ..progress import progress_bar
     from ..run import Run
 
     plan = read_study(study)
-    run = Run.open(replace(plan, seed=seed_of(plan, seed)), run_folder(study), fresh=fresh)
+    run = Run.open(plan.with_seed(seed), run_folder(study), fresh=fresh)
     try:
         with helpers_of(workers, dask) as helpers, progress_bar("looking for the design") as report:
             result = run.design(workers=helpers, progress=report)
@@ -84,12 +81,13 @@ def evaluate(
       tellapart evaluate examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
     from ..progress import progress_bar
-    from ..run import Run, with_seed_of
+    from ..run import Run
 
-    plan = with_seed_of(read_study(study), run_folder(study))
+    run = Run.of(read_study(study), run_folder(study))
+    plan = run.study
     designs = designs_of(plan, design or [], baseline, seed)
     with helpers_of(workers, dask) as helpers, progress_bar("estimating information") as report:
-        estimates = Run.open(plan, run_folder(study)).evaluate(designs, seed, workers=helpers, progress=report)
+        estimates = run.evaluate(designs, seed, workers=helpers, progress=report)
     _print_information(plan, designs, estimates, as_json)
 
 
@@ -111,17 +109,16 @@ def exact(
     Example:
       tellapart exact examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
+    from ..information.exact import exact_information
     from ..progress import progress_bar
 
     plan = read_study(study)
     designs = designs_of(plan, design or [], baseline, seed)
-    from ..information.exact import exact_information
-
     estimates = []
     with progress_bar("exact information") as report:
         for i, wanted in enumerate(designs):
             part = _part_of(report, i, len(designs))
-            estimates.append(exact_information(plan.task, plan.models, plan.goal, wanted, n=n, rng=rng_of(plan, seed), progress=part))
+            estimates.append(exact_information(plan, wanted, n, rng_of(plan, seed), part))
     _print_information(plan, designs, estimates, as_json)
 
 
@@ -134,7 +131,7 @@ def curve(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """How many trials do I need? Information for every number of blocks and a range of trials a block.
+    """How many trials do I need? Information for every number of blocks and a range of trials in each block.
 
     At the recommended design of a finished run, from its own network. All points share their simulated participants, so that
     differences along the curve are more certain than its height.
@@ -162,35 +159,46 @@ def curve(
 
 def _describe_design(study: Study, result: DesignResult) -> str:
     """A few lines on what was found."""
-    write = study.task.design_space.format
-    lines = [f"design       {write(result.design)}", f"information  {result.information}{_share_of_maximum(study, result.information)}"]
-    if result.baseline is not None:
-        known = result.baseline.to_json()
-        lines.append("baseline     {nats:.3f} ± {se:.3f} nats on average, from {lowest:.3f} to {highest:.3f}".format(**known))
-    lines += [f"also good    {write(other)}  {estimate}" for other, estimate in result.alternatives]
-    return "\n".join([*lines, f"kept in      {result.run.folder}"])
+    from ..tasks.text import format_design
+
+    space, baseline = study.task.design_space, result.baseline
+    lines = [f"design       {format_design(space, result.design)}"]
+    lines += [f"information  {result.information}{_share_of_maximum(study, result.information)}"]
+    if baseline is not None:
+        lowest, highest = (extreme(estimate.nats for estimate in baseline.information) for extreme in (min, max))
+        mean = f"{baseline.mean.nats:.3f} ± {baseline.mean.se:.3f} nats on average, from {lowest:.3f} to {highest:.3f}"
+        lines += [f"baseline     {mean}", f"gain         {baseline.gain} over the average baseline design"]
+    for other in result.alternatives:
+        drawn = " (a baseline design)" if other.drawn else ""
+        lines.append(f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.behind} behind")
+    return "\n".join([*lines, f"kept in      {result.folder.path}"])
 
 
 def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:
-    """A line a design, or the JSON of `exact` and `evaluate`."""
+    """One line for each design, or the JSON of `exact` and `evaluate`."""
+    from ..tasks.text import format_design
+
     if as_json:
         show({"designs": [{"design": d.tolist(), **e.to_json()} for d, e in zip(designs, estimates, strict=True)]})
         return
-    texts = [study.task.design_space.format(d) for d in designs]
+    texts = [format_design(study.task.design_space, d) for d in designs]
     for text, estimate in zip(texts, estimates, strict=True):
         typer.echo(f"{text:<{max(map(len, texts))}}  {estimate}{_share_of_maximum(study, estimate)}")
 
 
 def _share_of_maximum(study: Study, estimate: InformationEstimate) -> str:
     """How much of the most that can be learnt, where there is a most."""
-    import math
-
-    if study.goal != "discriminate":
+    most, count = study.question.most, len(study.models)
+    if most is None:
         return ""
-    most = math.log(len(study.models))
-    return f"; {100 * estimate.nats / most:.0f} % of the maximum log {len(study.models)} = {most:.3f}"
+    name = f"log {count}" if study.question.uniform else "entropy of the prior"
+    return f"; {100 * estimate.nats / most:.0f} % of the maximum {name} = {most:.3f}"
 
 
 def _part_of(report: Progress, i: int, parts: int) -> Progress:
     """Report the progress of the i-th of equal parts as progress of the whole."""
-    return lambda done, total: report(i * total + done, parts * total)
+
+    def part(done: int, total: int, stage: str = "", detail: str = "") -> None:
+        report(i * total + done, parts * total, stage, detail)
+
+    return part

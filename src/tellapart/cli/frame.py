@@ -56,9 +56,9 @@ def _explain(error: Exception) -> NoReturn:
     import platform
     import traceback
 
-    from ..plugins import failed_in_user_code
+    from ..parts import place_in_user_code
 
-    place = failed_in_user_code(error)
+    place = place_in_user_code(error)
     if place is not None:
         message = TellapartError("The study's own code failed.", where=place, got=f"{type(error).__name__}: {error}", fix="mend that line")
         stop(f"Error: {message}", 2)

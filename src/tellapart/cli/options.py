@@ -11,9 +11,9 @@ import typer
 from ..errors import DesignError, ModelError, StudyError, nearest
 
 if TYPE_CHECKING:
+    from ..information.estimate import Floats
     from ..models.base import Model
     from ..study import Study
-    from ..tasks.base import Floats
     from ..workers import Workers
 
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="A study folder, or a study.toml.", show_default=False)]
@@ -25,7 +25,7 @@ Participants = Annotated[int, typer.Option("--n", metavar="N", min=1, help="How 
 Seed = Annotated[int | None, typer.Option("--seed", metavar="S", min=0, help="Where randomness starts; the study's seed if not given.")]
 WorkerCount = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Designs evaluated at once; one a core if not given.", show_default=False),
+    typer.Option("--workers", metavar="N", min=1, help="Designs evaluated at once; one for each core if not given.", show_default=False),
 ]
 DaskAddress = Annotated[
     str | None,
@@ -66,16 +66,19 @@ def named_model(study: Study, name: str) -> Model:
 
 def designs_of(study: Study, texts: list[str], baseline: int, seed: int | None) -> list[Floats]:
     """The designs that were written out, then the baseline ones."""
-    designs = [study.task.design_space.parse(text) for text in texts]
-    designs += list(study.task.baseline(baseline, rng_of(study, seed)))
+    from ..tasks.text import example_design, parse_design
+
+    space = study.task.design_space
+    designs = [parse_design(space, text) for text in texts]
+    designs += list(study.task.baseline(baseline, rng_of(study, seed))) if baseline else []
     if not designs:
-        raise DesignError("There is no design.", expected="--design or --baseline", fix=f'--design "{study.task.design_space.example()}"')
+        raise DesignError("There is no design.", expected="--design or --baseline", fix=f'--design "{example_design(space)}"')
     return designs
 
 
 @contextmanager
 def helpers_of(count: int | None, dask: str | None) -> Iterator[Workers]:
-    """Who does the work: processes here, one a core if nothing is said, or a Dask cluster."""
+    """Who does the work: processes here, one for each core if nothing is said, or a Dask cluster."""
     from ..threads import available_cores
     from ..workers import Workers, dask_workers
 

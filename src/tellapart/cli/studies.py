@@ -14,9 +14,9 @@ from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_mo
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..information.estimate import Floats
     from ..models.simulation import Simulations
     from ..progress import Progress
-    from ..tasks.base import Floats
 
 _CHUNK = 2_000
 """Participants whose rows are in memory at once when a table is written."""
@@ -44,8 +44,10 @@ def new(
       tellapart new my-study --example own-model
     """
     from ..scaffold import make_study
+    from ..server.texts import write_texts
 
     made = make_study(name, example, seed)
+    made = sorted({*made, *write_texts(name)})
     result = {"folder": str(name), "example": example, "files": [str(file) for file in made]}
     show(result if as_json else f"{', '.join(map(str, made))}\nnext: tellapart check {name}")
 
@@ -73,7 +75,8 @@ def check(
     behavior = None if data is None else plan.task.read_csv(data)
     checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
     if checked[0].sound:
-        checked += [check_model(model, plan.task, seed=seed_of(plan, seed), raise_errors=False) for model in plan.models]
+        how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}
+        checked += [check_model(model, plan.task, **how) for model in plan.models]
     findings = [finding for part in checked for finding in part.findings]
     if not all(part.sound for part in checked):
         stop("\n".join(str(finding) for finding in findings), 2)
@@ -112,17 +115,20 @@ def simulate(
     from ..files import written_whole
     from ..models.simulation import simulate_models
     from ..progress import progress_bar
+    from ..tasks.text import parse_design
 
     plan = read_study(study)
-    wanted = plan.task.design_space.parse(design)
-    models = [named_model(plan, model)] if model else plan.models
+    question, wanted = plan.question, parse_design(plan.task.design_space, design)
+    models, prior = ([named_model(plan, model)], None) if model else (question.models, question.prior)
     with written_whole(out) as temporary, progress_bar("simulating") as report:
-        simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed))
+        simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed), prior=prior, on_error=question.on_error)
         _write_table(simulations, temporary, report)
     names = [m.name for m in models]
     rows = int(simulations.behavior.mask.size)
     result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": seed_of(plan, seed)}
-    show(result if as_json else f"{n} participants ({', '.join(names)}), {rows} rows, written to {out}")
+    result |= {"failed": len(simulations.failures)} if simulations.failures else {}
+    failed = f"; {len(simulations.failures)} could not be simulated, and others took their places" if simulations.failures else ""
+    show(result if as_json else f"{n} participants ({', '.join(names)}), {rows} rows, written to {out}{failed}")
 
 
 def _write_table(simulations: Simulations, path: Path, report: Progress) -> None:
@@ -138,7 +144,7 @@ def _write_table(simulations: Simulations, path: Path, report: Progress) -> None
 
 
 def _texts(values: Floats) -> NDArray[Any]:
-    """Numbers as a table writes them; once a participant, which is quicker than once a row."""
+    """Numbers as a table writes them; once for each participant, which is quicker than once for each row."""
     import numpy as np
 
     return np.array(["" if value != value else repr(value) for value in values.tolist()], object)

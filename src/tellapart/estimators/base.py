@@ -4,14 +4,14 @@ Every estimator is a network over (v, y) with a *pointwise bound*: numbers b_i, 
 whose average over fresh simulations is, in expectation, at most the information I(v; y | d). Training maximises that
 average; the estimate is that average on simulations never trained on; and the same network gives the posterior q(v | y).
 
-A new estimator is one file with one class: `bound`, and what it knows of the posterior.
+A new estimator is one file in this folder with one class: `code`, `bound`, and what it knows of the posterior.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Callable, ClassVar, Literal, Self, Sequence
+from typing import Any, Callable, ClassVar, Self, Sequence
 
 import numpy as np
 import torch
@@ -20,63 +20,14 @@ from torch import Tensor, nn
 
 from ..behavior import Behavior
 from ..errors import DataError
-from ..information.estimate import InformationEstimate
-from ..models.base import Model
-from ..models.failures import STOP, OnFailure
-from ..models.simulation import Simulations, simulate_models
-from ..networks.encoders import Encoder
+from ..information.estimate import Pointwise
+from ..models.simulation import Simulations
+from ..networks.base import Encoder
+from ..question import Question
 from ..tasks.base import Task
-
-GoalName = Literal["discriminate", "estimate", "both"]
 
 CHUNK = 4096
 """Participants that go through a network at once when nothing is trained."""
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What is to be learned: the variable of interest v.
-
-    Arguments:
-        name: "discriminate" (which model), "estimate" (the parameters of one model), or "both".
-        task: What participants do.
-        models: M models.
-        on_failure: What happens when a model cannot simulate a participant.
-    """
-
-    name: GoalName
-    task: Task
-    models: tuple[Model, ...]
-    on_failure: OnFailure = STOP
-
-    @property
-    def about_models(self) -> bool:
-        """Is the model part of v?"""
-        return self.name in ("discriminate", "both")
-
-    @property
-    def about_parameters(self) -> bool:
-        """Are parameters part of v?"""
-        return self.name in ("estimate", "both")
-
-    @property
-    def widest(self) -> int:
-        """The largest number of parameters of a model."""
-        return max(len(model.parameters) for model in self.models)
-
-    def simulate(self, designs: ArrayLike, n: int, rng: np.random.Generator) -> Simulations:
-        """`n` participants at one design for all (B, V), or one a participant (n, B, V)."""
-        return simulate_models(self.task, self.models, designs, n, rng, self.on_failure)
-
-    def theta(self, simulations: Simulations) -> NDArray[np.float32]:
-        """Each participant's parameters on the normal scale, (N, widest), zero where its model has fewer."""
-        z = np.zeros((len(simulations), self.widest), np.float32)
-        rng = simulations.own_rng() if any(p.discrete for m in self.models for p in m.parameters.values()) else None
-        for m, model in enumerate(self.models):
-            mine = simulations.model == m
-            for p, (name, prior) in enumerate(model.parameters.items()):
-                z[mine, p] = prior.to_normal(simulations.parameters[f"{model.name}.{name}"][mine], rng)
-        return z
 
 
 @dataclass(frozen=True)
@@ -86,95 +37,128 @@ class Batch:
     Arguments:
         inputs: What the encoder prepared, (N, B, T, F).
         model: The true model, (N,).
-        theta: The true parameters on the normal scale, (N, P).
+        v: The variable of interest as the estimator codes it, (N, D).
+        kept: log of the share of each model's participants that could be simulated, (M,).
+        failed: How many could not.
     """
 
     inputs: Tensor
     model: Tensor
-    theta: Tensor
+    v: Tensor
+    kept: Tensor
+    failed: int = 0
 
     def __len__(self) -> int:
         return len(self.model)
 
     def __getitem__(self, which: Any) -> Batch:
         if isinstance(which, Tensor) and which.dtype == torch.int64:  # three times as quick as indexing with brackets
-            return Batch(self.inputs.index_select(0, which), self.model.index_select(0, which), self.theta.index_select(0, which))
-        return Batch(self.inputs[which], self.model[which], self.theta[which])
+            return self._each(lambda part: part.index_select(0, which))
+        return self._each(lambda part: part[which])
+
+    def _each(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        return replace(self, inputs=function(self.inputs), model=function(self.model), v=function(self.v))
 
     @staticmethod
     def concatenate(parts: Sequence[Batch]) -> Batch:
         """All participants of all `parts`, in order."""
-        columns = zip(*((part.inputs, part.model, part.theta) for part in parts), strict=True)
-        return Batch(*(torch.cat(column) for column in columns))
+        inputs, model, v = (torch.cat([getattr(part, name) for part in parts]) for name in ("inputs", "model", "v"))
+        kept = torch.stack([part.kept for part in parts]).exp().mean(0).log()
+        return Batch(inputs, model, v, kept, sum(part.failed for part in parts))
 
     def to(self, device: torch.device | str) -> Batch:
-        return Batch(self.inputs.to(device), self.model.to(device), self.theta.to(device))
+        return replace(self._each(lambda part: part.to(device)), kept=self.kept.to(device))
 
 
 class Estimator(nn.Module, ABC):
     """A bound plus a network.
 
     Arguments:
-        goal: What is to be learned.
+        question: What is to be learned.
         encoder: How behavior is summarised.
     """
 
-    complete_only: bool = False
-    """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""
+    name: ClassVar[str]
+    """What a study file calls the estimator."""
 
     learning_rate: ClassVar[float] = 1e-2
     """At its peak, where one estimator is trained for every design and no other rate is given."""
 
-    def __init__(self, goal: Goal, encoder: Encoder) -> None:
+    complete_only: bool = False
+    """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""
+
+    def __init__(self, question: Question, encoder: Encoder) -> None:
         super().__init__()
-        self.goal, self.encoder = goal, encoder
+        self.question, self.encoder = question, encoder
 
     @classmethod
-    def for_every_design(cls, goal: Goal, encoder: Encoder) -> Self:
+    def for_every_design(cls, question: Question, encoder: Encoder) -> Self:
         """One that is large enough to be trained over all designs at once."""
-        return cls(goal, encoder)
+        return cls(question, encoder)
+
+    @abstractmethod
+    def code(self, simulations: Simulations) -> NDArray[np.float32]:
+        """The variable of interest of each participant as `bound` sees it, (N, D)."""
 
     @abstractmethod
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         """The pointwise bound b_i, (N,). `generator` is for bounds that pair participants at random."""
 
-    def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
-        """What training minimises."""
-        return -self.bound(batch, generator).mean()
-
     @abstractmethod
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        """log q(model | y), (N, M); for goals about models."""
+        """log q(model | y), (N, M); for questions about models."""
 
     @abstractmethod
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
-        """Draws from q(theta | y, model) on the normal scale, (draws, N, P); for goals about parameters."""
+        """Draws from q(theta | y, model) on the normal scale, (draws, N, P), of the P parameters of the model that are asked about."""
+
+    def to_base(self, batch: Batch, model: int) -> Tensor | None:
+        """The parameters of participants of a model, brought to numbers that are standard normal if the posterior is right, (N, P);
+        None for an estimator whose posterior has no such form.
+        """
+        return None
+
+    def measure(self, batch: Batch, seed: int) -> tuple[Tensor, Tensor | None]:
+        """The pointwise bound of a batch that was not trained on, (N,), and its influence if that is another; see `Pointwise`."""
+        generator = torch.Generator().manual_seed(seed)
+        return self.chunked(lambda part: self.bound(part, generator), batch), None
+
+    @property
+    def task(self) -> Task:
+        return self.encoder.task
 
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def prepare(self, simulations: Simulations, designs: ArrayLike) -> Batch:
+    def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
+        """What training minimises."""
+        return -self.bound(batch, generator).mean()
+
+    def prepare(self, simulations: Simulations) -> Batch:
         """Simulations as a batch."""
-        all_designs = self.goal.task.design_space.check_many(designs, len(simulations))
-        theta = self.goal.theta(simulations) if self.goal.about_parameters else np.zeros((len(simulations), 0), np.float32)
-        inputs = self.encoder.prepare(simulations.behavior, all_designs)
-        return Batch(inputs, torch.from_numpy(simulations.model.astype(np.int64)), torch.from_numpy(theta)).to(self.device)
+        counts = np.bincount(simulations.model, minlength=len(simulations.models))
+        share = np.maximum(counts, 1) / np.maximum(counts + simulations.failed(), 1)
+        inputs = self.encoder.prepare(simulations.behavior, simulations.designs)
+        model, v = torch.from_numpy(simulations.model.astype(np.int64)), torch.from_numpy(self.code(simulations))
+        kept = torch.from_numpy(np.log(share).astype(np.float32))
+        return Batch(inputs, model, v, kept, len(simulations.failures)).to(self.device)
 
     def simulate(self, designs: ArrayLike, n: int, rng: np.random.Generator) -> Batch:
-        """A batch of `n` fresh simulations."""
-        return self.prepare(self.goal.simulate(designs, n, rng), designs)
+        """A batch of `n` fresh simulations at one design for all (B, V), or one for each (n, B, V)."""
+        return self.prepare(self.question.simulate(self.task, designs, n, rng))
 
     @torch.no_grad()
-    def estimate(self, batch: Batch, seed: int = 0) -> InformationEstimate:
-        """The information estimate on a batch that was not trained on."""
-        generator = torch.Generator().manual_seed(seed)
-        bound = self._chunked(lambda part: self.bound(part, generator), batch)
-        correct = None
-        if self.goal.about_models:
-            guess = self._chunked(lambda part: self.log_model_probabilities(part.inputs).argmax(-1), batch)
-            correct = (guess == batch.model).cpu().numpy()
-        return InformationEstimate.from_samples(bound.cpu().numpy(), batch.model.cpu().numpy(), "lower bound", correct)
+    def pointwise(self, batch: Batch, seed: int = 0) -> Pointwise:
+        """What each participant of a batch that was not trained on contributes to the estimate."""
+        bound, influence = self.measure(batch, seed)
+        model, correct = batch.model.cpu().numpy(), None
+        if self.question.about_models:
+            guess = self.chunked(lambda part: self.log_model_probabilities(part.inputs).argmax(-1), batch)
+            correct = guess.cpu().numpy() == model
+        values, spread = (None if part is None else part.double().cpu().numpy() for part in (bound, influence))
+        assert values is not None
+        return Pointwise(values, model, self.question.prior, "lower bound", spread, correct, batch.failed)
 
     @torch.no_grad()
     def summaries(self, behavior: Behavior, designs: ArrayLike) -> NDArray[np.float32]:
@@ -184,12 +168,13 @@ class Estimator(nn.Module, ABC):
 
     def inputs(self, behavior: Behavior, designs: ArrayLike) -> Tensor:
         """Data as inputs of the network."""
-        behavior = self.goal.task.check(behavior)
+        behavior = self.task.check(behavior)
         if self.complete_only:
-            check_complete(behavior, self.goal.task)
-        return self.encoder.prepare(behavior, self.goal.task.design_space.check_many(designs, len(behavior))).to(self.device)
+            check_complete(behavior, self.task)
+        return self.encoder.prepare(behavior, self.task.design_space.check_many(designs, len(behavior))).to(self.device)
 
-    def _chunked(self, function: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
+    def chunked(self, function: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
+        """A function of participants, a part of them at a time."""
         return torch.cat([function(batch[start : start + CHUNK]) for start in range(0, len(batch), CHUNK)])
 
 
@@ -207,12 +192,3 @@ def check_complete(behavior: Behavior, task: Task) -> None:
             got=f"{int(recorded[n, block].sum())} trial(s) in this block",
             fix='leave unfinished participants out, or use method = "amortized", which takes them',
         )
-
-
-def combine(parts: Sequence[InformationEstimate]) -> InformationEstimate:
-    """The average of independent estimates of one quantity, each weighted by its simulations."""
-    weights = np.array([part.n for part in parts], dtype=np.float64)
-    share = weights / weights.sum()
-    nats = float(share @ [part.nats for part in parts])
-    se = float(np.sqrt(share**2 @ np.square([part.se for part in parts])))
-    return replace(parts[0], nats=nats, se=se, n=int(weights.sum()))

@@ -23,9 +23,10 @@ from .critic import CriticEstimator
 class InfoNCEEstimator(CriticEstimator):
     """T(v, y) and the InfoNCE bound."""
 
+    name: ClassVar[str] = "infonce"
     contrasts: ClassVar[int] = 15
     estimate_contrasts: ClassVar[int] = 255
 
-    def pointwise(self, joint: Tensor, contrast: Tensor) -> Tensor:
+    def pointwise_bound(self, joint: Tensor, contrast: Tensor) -> Tensor:
         everyone = torch.cat([joint[None], contrast])
         return joint - everyone.logsumexp(0) + math.log(len(everyone))

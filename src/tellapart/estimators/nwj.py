@@ -22,10 +22,11 @@ from .critic import LIMIT, CriticEstimator
 class NWJEstimator(CriticEstimator):
     """T(v, y) and the bound of Nguyen, Wainwright and Jordan, one contrast for each pair as published."""
 
+    name: ClassVar[str] = "nwj"
     contrasts: ClassVar[int] = 1
     estimate_contrasts: ClassVar[int] = 20
 
-    def pointwise(self, joint: Tensor, contrast: Tensor) -> Tensor:
+    def pointwise_bound(self, joint: Tensor, contrast: Tensor) -> Tensor:
         return joint - safe_exp(contrast - 1.0).mean(0)
 
 

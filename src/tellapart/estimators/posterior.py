@@ -5,7 +5,7 @@ For any conditional distribution q(v | y)
     I(v; y) = E[log p(v | y) / p(v)] >= E[log q(v | y) / p(v)],
 
 with equality if q is the posterior; the gap is the average Kullback-Leibler divergence of q from it. Here q is a
-classifier for the model and a normalizing flow for the parameters; for the goal "both" it is their product,
+classifier for the model and a normalizing flow for the parameters; for questions about both it is their product,
 q(model | y) q(theta | model, y). The variance is far below that of critic bounds, and q *is* the posterior.
 
 References:
@@ -15,15 +15,18 @@ References:
 
 from __future__ import annotations
 
-import math
+from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..networks.encoders import Encoder
+from ..models.simulation import Simulations
+from ..networks.base import Encoder
 from ..networks.heads import Classifier, Flow
-from .base import Batch, Estimator, Goal
+from ..question import Question
+from .base import Batch, Estimator
 
 
 class PosteriorEstimator(Estimator):
@@ -35,25 +38,34 @@ class PosteriorEstimator(Estimator):
         bins: Pieces of a spline.
     """
 
-    def __init__(self, goal: Goal, encoder: Encoder, hidden: tuple[int, ...] = (128, 128), transforms: int = 2, bins: int = 8) -> None:
-        super().__init__(goal, encoder)
-        if goal.about_models:
-            self.classifier = Classifier(encoder.summaries, len(goal.models), hidden[:1])
-        if goal.about_parameters:
-            self.flows = nn.ModuleList(Flow(encoder.summaries, len(m.parameters), transforms, hidden, bins) for m in goal.models)
+    name: ClassVar[str] = "posterior"
+
+    def __init__(
+        self, question: Question, encoder: Encoder, hidden: tuple[int, ...] = (128, 128), transforms: int = 2, bins: int = 8
+    ) -> None:
+        super().__init__(question, encoder)
+        self.widths = [len(question.parameters(m)) for m in range(len(question.models))]
+        if question.about_models:
+            self.classifier = Classifier(encoder.summaries, len(question.models), hidden[:1])
+            self.register_buffer("log_prior", torch.tensor(question.log_prior, dtype=torch.float32), persistent=False)
+        self.flows = nn.ModuleDict({f"{m}": Flow(encoder.summaries, p, transforms, hidden, bins) for m, p in enumerate(self.widths) if p})
+
+    def code(self, simulations: Simulations) -> NDArray[np.float32]:
+        """The parameters asked about, on the normal scale."""
+        return self.question.theta(simulations)
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         summaries = self.encoder(batch.inputs)
         total = torch.zeros(len(batch), device=summaries.device)
-        if self.goal.about_models:
-            log_q = self.classifier(summaries).gather(-1, batch.model[:, None]).squeeze(-1)
-            total = total + log_q + math.log(len(self.goal.models))
-        if self.goal.about_parameters:
-            for m in range(len(self.goal.models)):
-                mine = torch.nonzero(batch.model == m).squeeze(-1)
-                if len(mine):
-                    theta = batch.theta[mine][:, : len(self.goal.models[m].parameters)]
-                    total = total.index_add(0, mine, self._flow(m).information(theta, summaries[mine]))
+        if self.question.about_models:
+            log_q = self.classifier(summaries) - self.log_prior
+            total = total + log_q.gather(-1, batch.model[:, None]).squeeze(-1)
+        for m, width in enumerate(self.widths):
+            chosen = torch.nonzero(batch.model == m).squeeze(-1)
+            if width and len(chosen):
+                # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
+                information = self._flow(m).information(batch.v[chosen][:, :width], summaries[chosen]) + batch.kept[m]
+                total = total.index_add(0, chosen, information)
         return total
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
@@ -65,7 +77,10 @@ class PosteriorEstimator(Estimator):
             torch.manual_seed(int(generator.integers(2**63)))
             return self._flow(model).sample(self.encoder(inputs), draws)
 
+    def to_base(self, batch: Batch, model: int) -> Tensor | None:
+        return self._flow(model).to_base(batch.v[:, : self.widths[model]], self.encoder(batch.inputs))
+
     def _flow(self, model: int) -> Flow:
-        flow = self.flows[model]
+        flow = self.flows[f"{model}"]
         assert isinstance(flow, Flow)
         return flow

@@ -1,0 +1,1 @@
+"""Information: estimates with their errors and kinds, and the exact reference."""

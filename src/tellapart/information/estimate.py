@@ -1,14 +1,20 @@
-"""An information estimate: never a bare number."""
+"""An information estimate: never a bare number.
+
+N simulated participants contribute a value each, log p(v | y) / p(v) or its bound; models m are strata that were simulated as often as
+their prior p(m) says. The estimate is the mean of means, sum over m of p(m) mean_m, and its variance the sum of p(m)^2 var_m / n_m.
+Two designs that faced the same random numbers are compared participant by participant: what is common to both cancels.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-Kind = Literal["exact", "lower bound"]
+Floats = NDArray[np.float64]
+Kind = Literal["exact", "lower bound", "upper bound"]
 
 
 @dataclass(frozen=True)
@@ -18,10 +24,11 @@ class InformationEstimate:
     Arguments:
         nats: The estimate.
         se: Its standard error over simulations.
-        kind: "exact" (by likelihood, up to simulation noise), or "lower bound" (the truth is at least this, up to noise).
+        kind: "exact" (by likelihood, up to simulation noise), "lower bound" (the truth is at least this, up to noise) or "upper bound".
         n: How many simulated participants it rests on.
         accuracy: How often the most probable model is the true one, where models are told apart.
         accuracy_se: The standard error of that.
+        failed: How many participants could not be simulated, so that others took their places.
     """
 
     nats: float
@@ -30,22 +37,7 @@ class InformationEstimate:
     n: int
     accuracy: float | None = None
     accuracy_se: float | None = None
-
-    @classmethod
-    def from_samples(cls, values: ArrayLike, strata: ArrayLike, kind: Kind, correct: ArrayLike | None = None) -> InformationEstimate:
-        """Average pointwise values over strata (models) that were simulated equally often.
-
-        Arguments:
-            values: log p(v | y) / p(v), or its bound, of each simulated participant, (N,).
-            strata: The model of each, (N,).
-            kind: What the average is.
-            correct: Whether the most probable model was the true one, (N,).
-        """
-        nats, se = _stratified(np.asarray(values, dtype=np.float64), np.asarray(strata))
-        accuracy = accuracy_se = None
-        if correct is not None:
-            accuracy, accuracy_se = _stratified(np.asarray(correct, dtype=np.float64), np.asarray(strata))
-        return cls(nats, se, kind, int(np.size(values)), accuracy, accuracy_se)
+    failed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields that are known."""
@@ -53,12 +45,79 @@ class InformationEstimate:
 
     def __str__(self) -> str:
         text = f"{self.nats:.3f} ± {self.se:.3f} nats ({self.kind})"
-        return text if self.accuracy is None else f"{text}; the true model is recovered {100 * self.accuracy:.0f} % of the time"
+        text += "" if self.accuracy is None else f"; the true model is recovered {100 * self.accuracy:.0f} % of the time"
+        return text + (f"; {self.failed} of {self.n + self.failed} participants could not be simulated" if self.failed else "")
 
 
-def _stratified(values: np.ndarray[Any, np.dtype[np.float64]], strata: np.ndarray[Any, Any]) -> tuple[float, float]:
-    """Mean over strata of the means within, and its standard error."""
-    groups = [values[strata == s] for s in np.unique(strata)]
-    means = [group.mean() for group in groups]
-    variances = [group.var(ddof=1) / len(group) if len(group) > 1 else 0.0 for group in groups]
-    return float(np.mean(means)), float(np.sqrt(np.sum(variances)) / len(groups))
+@dataclass(frozen=True)
+class Difference:
+    """By how much one thing tells more than another, in nats, and how sure we are."""
+
+    nats: float
+    se: float
+
+    def __str__(self) -> str:
+        return f"{self.nats:+.3f} ± {self.se:.3f} nats"
+
+
+@dataclass(frozen=True, eq=False)
+class Pointwise:
+    """What each simulated participant contributes.
+
+    Arguments:
+        values: log p(v | y) / p(v), or its bound, (N,).
+        model: The true model, (N,).
+        prior: p(m), (M,).
+        kind: What the average is.
+        influence: Numbers whose spread is that of the average, (N,); the values themselves unless participants serve each other.
+        correct: Whether the most probable model was the true one, (N,).
+        failed: How many participants could not be simulated.
+    """
+
+    values: Floats
+    model: NDArray[np.intp]
+    prior: Sequence[float]
+    kind: Kind
+    influence: Floats | None = None
+    correct: NDArray[np.bool_] | None = None
+    failed: int = 0
+
+    def estimate(self) -> InformationEstimate:
+        """The average with its standard error."""
+        nats, se = stratified(self.values, self.model, self.prior)
+        if self.influence is not None:
+            se = stratified(self.influence, self.model, self.prior)[1]
+        accuracy = accuracy_se = None
+        if self.correct is not None:
+            accuracy, accuracy_se = stratified(self.correct.astype(np.float64), self.model, self.prior)
+        return InformationEstimate(nats, se, self.kind, len(self.values), accuracy, accuracy_se, self.failed or None)
+
+    def minus(self, other: Pointwise) -> Difference:
+        """The difference of two averages over the same participants, paired."""
+        return Difference(*stratified(self._spread - other._spread, self.model, self.prior))
+
+    @property
+    def _spread(self) -> Floats:
+        """The influence, moved so that it averages to the estimate."""
+        if self.influence is None:
+            return self.values
+        shift = stratified(self.values, self.model, self.prior)[0] - stratified(self.influence, self.model, self.prior)[0]
+        return self.influence + shift
+
+    @staticmethod
+    def concatenate(parts: Sequence[Pointwise]) -> Pointwise:
+        """All participants of all `parts`, in order."""
+
+        def joined(name: str) -> Any:
+            return None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
+
+        columns = {name: joined(name) for name in ("values", "model", "influence", "correct")}
+        return Pointwise(**columns, prior=parts[0].prior, kind=parts[0].kind, failed=sum(part.failed for part in parts))
+
+
+def stratified(values: Floats, model: NDArray[np.intp], prior: Sequence[float]) -> tuple[float, float]:
+    """The mean of values (N,) under the prior over models, and its standard error."""
+    groups = [(share, values[model == m]) for m, share in enumerate(prior) if (model == m).any()]
+    whole = sum(share for share, _ in groups)
+    variance = sum((share / whole) ** 2 * (group.var(ddof=1) / len(group) if len(group) > 1 else 0.0) for share, group in groups)
+    return float(sum(share / whole * group.mean() for share, group in groups)), float(np.sqrt(variance))

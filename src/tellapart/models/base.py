@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Mapping, Protocol, runtime_checkable
+from typing import Any, ClassVar, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,18 +19,28 @@ from ..tasks.base import Task
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, Floats]
-"""A value a participant for each parameter: name to array (N,)."""
+"""A value for each participant and parameter: name to array (N,)."""
 
 
 class Model(ABC):
     """A theory of behavior.
 
-    A subclass is a frozen dataclass whose fields, if any, are the model's options in a study file. It implements
-    `parameters` and `simulate`; one with a `log_likelihood` too is a `HasLikelihood`, and has exact answers.
+    A subclass is a frozen dataclass whose fields, if any, are the model's options in a study file. One with a likelihood too is a
+    `LikelihoodModel`.
     """
 
     name: ClassVar[str]
     """What a study file, a data column and a figure call the model."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "sample_prior" in vars(cls):
+            raise ModelError(
+                f"'{cls.__name__}' draws its parameters itself, which bounds and posteriors would know nothing of.",
+                expected="independent priors, given by `parameters`",
+                got="a method sample_prior",
+                fix="write what depends on another parameter as a share of its range: high = low + share * (1 - low), share ~ Uniform()",
+            )
 
     @property
     @abstractmethod
@@ -38,49 +48,50 @@ class Model(ABC):
         """Name to prior, in the order in which they are shown."""
 
     @abstractmethod
-    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task) -> Behavior:
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
         """Simulate N participants.
 
         Arguments:
             parameters: Name to array (N,).
-            design: One for all (B, V), or one a participant (N, B, V).
+            designs: One for each participant, (N, B, V).
             rng: The only source of randomness. The same state gives the same bytes.
-            task: Says how many trials there are, and what is recorded.
+            task: Says how many trials there are, and what is recorded; `task.environment(designs, rng)` has its rules.
         """
-
-    def log_evidence(self, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
-        """log p(y) of each participant, (N,), for a model with a `log_likelihood`; see `HasLikelihood` and `quadrature.py`."""
-        from .quadrature import log_evidence
-
-        return log_evidence(self, behavior, design, task)
-
-    def exact_posterior(self, behavior: Behavior, design: ArrayLike, task: Task) -> ExactPosterior:
-        """The exact posterior of each participant, for a model with a `log_likelihood`."""
-        from .quadrature import exact_posterior
-
-        return exact_posterior(self, behavior, design, task)
-
-    def sample_prior(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
-        """`n` draws of all parameters from their priors."""
-        return {name: prior.sample(n, rng) for name, prior in self.parameters.items()}
 
     def check_parameters(self, parameters: Mapping[str, ArrayLike]) -> dict[str, Floats]:
         """`parameters` as arrays of one length, or a `ModelError`."""
         if sorted(parameters) != sorted(self.parameters):
-            raise ModelError(
-                f"The parameters of '{self.name}' are not the ones given.", expected=", ".join(self.parameters), got=", ".join(parameters)
-            )
+            expected, got = ", ".join(self.parameters), ", ".join(parameters)
+            raise ModelError(f"The parameters of '{self.name}' are not the ones given.", expected=expected, got=got)
         arrays = {name: np.atleast_1d(np.asarray(parameters[name], dtype=np.float64)) for name in self.parameters}
         shapes = {array.shape for array in arrays.values()}
-        if not arrays:
-            return arrays
-        if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-            raise ModelError(
-                f"The parameters of '{self.name}' must be arrays of one length.",
-                expected="(N,) for each",
-                got={name: array.shape for name, array in arrays.items()},
-            )
+        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+            got = str({name: array.shape for name, array in arrays.items()})
+            raise ModelError(f"The parameters of '{self.name}' must be arrays of one length.", expected="(N,) for each", got=got)
         return arrays
+
+
+class LikelihoodModel(Model):
+    """A model whose likelihood is known. Missed trials are skipped: as if they had never been.
+
+    Evidence and posteriors follow from it (`models/evidence.py`).
+    """
+
+    @abstractmethod
+    def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+        """log p(y | theta, d) up to a term that no model and no parameter enters (a bandit's rewards), (N,); may be -inf."""
+
+
+class IntegratedModel(LikelihoodModel):
+    """A model that knows its own evidence and posterior: a quicker or a sharper way than quasi-random points."""
+
+    @abstractmethod
+    def log_evidence(self, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+        """log of the integral of p(y | theta, d) over the prior, (N,); -inf for behavior that the model cannot produce."""
+
+    @abstractmethod
+    def exact_posterior(self, behavior: Behavior, designs: Floats, task: Task) -> ExactPosterior:
+        """The exact posterior of each participant's parameters."""
 
 
 @dataclass(frozen=True)
@@ -121,24 +132,3 @@ class ExactPosterior:
         order = np.argsort(self.nodes[name], kind="stable")
         weights = self.weights[name][:, order]
         return self.nodes[name][order], np.cumsum(weights, axis=1) - 0.5 * weights
-
-
-@runtime_checkable
-class HasLikelihood(Protocol):
-    """What the exact reference needs of a model. Missed trials are skipped: as if they had never been.
-
-    Every `Model` has the last two by quasi-random points, so that a `log_likelihood` is all that a model must add; one that knows
-    a quicker or a sharper way brings its own.
-    """
-
-    def log_likelihood(self, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
-        """log p(y | theta, d) up to a term that no model and no parameter enters (a bandit's rewards), (N,); may be -inf."""
-        ...
-
-    def log_evidence(self, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
-        """log of the integral of p(y | theta, d) over the prior, (N,); -inf for behavior that the model cannot produce."""
-        ...
-
-    def exact_posterior(self, behavior: Behavior, design: ArrayLike, task: Task) -> ExactPosterior:
-        """The exact posterior of each participant's parameters."""
-        ...

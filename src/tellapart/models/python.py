@@ -18,15 +18,15 @@ from dataclasses import field, fields, make_dataclass
 from typing import Any, Callable, ClassVar, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..errors import ModelError, TellapartError
 from ..priors import Prior
 from ..tasks.base import Task
 from ..workers import present_workers
-from .base import Floats, Model, Parameters
-from .failures import Failure, SimulationFailed, line_of, nothing, recorded, words
+from .base import Floats, LikelihoodModel, Model, Parameters
+from .failures import Failure, SimulationFailed, line_of, recorded, words
 
 FIRST = 4
 """Participants that are simulated here and timed before the others are shared out."""
@@ -47,20 +47,19 @@ class ParticipantModel(Model):
             rng: The only source of randomness.
 
         Returns:
-            Each field of the task as an array (B, T), and "mask" (B, T), False at trials that were missed, if there are any.
+            Each field of the task as an array (B, T), and "mask" (B, T), False at trials that were missed, if there are any; or the
+            `behavior` of an environment that was played.
         """
 
-    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task) -> Behavior:
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
         values = self.check_parameters(parameters)
-        n = _count(values, design)
-        designs = task.design_space.check_many(design, n)
-        seeds = rng.integers(0, 2**53, n)
-        people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(n)]
+        seeds = rng.integers(0, 2**53, len(designs))
+        people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(len(designs))]
         results = self._shared_out(people, task)
         failures = {i: result for i, result in enumerate(results) if isinstance(result, Failure)}
         behavior = _together(results, task)
         if failures:
-            raise SimulationFailed.of(failures, behavior)
+            raise SimulationFailed(failures, behavior)
         return behavior
 
     def _shared_out(self, people: list[Any], task: Task) -> list[Any]:
@@ -74,11 +73,6 @@ class ParticipantModel(Model):
         size = math.ceil(len(rest) / (2 * workers.count))
         pieces = [(self, rest[start : start + size], task) for start in range(0, len(rest), size)]
         return results + [result for part in workers.map(_simulate_some, pieces) for result in part]
-
-
-def _count(values: Parameters, design: ArrayLike) -> int:
-    """N, from the parameters or, if the model has none, from the designs."""
-    return len(next(iter(values.values()))) if values else len(design) if np.ndim(design) == 3 else 1  # type: ignore[arg-type]
 
 
 def _simulate_some(model: ParticipantModel, people: list[Any], task: Task) -> list[Any]:
@@ -98,7 +92,7 @@ def _simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Fl
 
 def _together(results: list[Any], task: Task) -> Behavior:
     """The behavior of all participants; nothing is recorded for those that failed."""
-    behavior = nothing(task, len(results))
+    behavior = task.nothing(len(results))
     mask: NDArray[np.bool_] = behavior.mask.copy()
     arrays = {name: values.copy() for name, values in behavior.fields.items()}
     for i, result in enumerate(results):
@@ -109,39 +103,38 @@ def _together(results: list[Any], task: Task) -> Behavior:
     return Behavior(arrays, mask)
 
 
-class _FunctionModel(ParticipantModel):
+class _FunctionOfOne(ParticipantModel):
     """A model made from a function of one participant."""
 
     function: ClassVar[Callable[..., Any]]
-    priors: ClassVar[Mapping[str, Prior]]
-
-    @property
-    def parameters(self) -> Mapping[str, Prior]:
-        return self.priors
+    parameters: ClassVar[Mapping[str, Prior]]
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         result: Mapping[str, Any] = type(self).function(parameters, design, rng, task, **_options(self))
         return result
 
 
-class _VectorisedFunctionModel(Model):
+class _FunctionOfAll(Model):
     """A model made from a function of N participants."""
 
     function: ClassVar[Callable[..., Any]]
-    priors: ClassVar[Mapping[str, Prior]]
+    parameters: ClassVar[Mapping[str, Prior]]
 
-    @property
-    def parameters(self) -> Mapping[str, Prior]:
-        return self.priors
-
-    def simulate(self, parameters: Parameters, design: ArrayLike, rng: np.random.Generator, task: Task) -> Behavior:
-        values = self.check_parameters(parameters)
-        designs = task.design_space.check_many(design, _count(values, design))
-        result = type(self).function(values, designs, rng, task, **_options(self))
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+        result = type(self).function(self.check_parameters(parameters), designs, rng, task, **_options(self))
         if isinstance(result, Mapping):
             arrays = {name: np.asarray(array) for name, array in result.items() if name != "mask"}
             return Behavior(arrays, result.get("mask"))  # type: ignore[arg-type]
         return result  # type: ignore[no-any-return]
+
+
+class _WithLikelihood(LikelihoodModel):
+    """A model made from a function, and its likelihood from another."""
+
+    likelihood: ClassVar[Callable[..., Floats]]
+
+    def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+        return type(self).likelihood(self.check_parameters(parameters), behavior, designs, task, **_options(self))
 
 
 def model(
@@ -157,28 +150,25 @@ def model(
         vectorised: If False, `f` is called for each participant, with a number for each parameter and a design (B, V), and returns
             each field as an array (B, T). If True, it is called for N participants at once, with arrays (N,) and designs (N, B, V),
             and returns arrays (N, B, T). Either may add a "mask", False at missed trials.
-        log_likelihood: `g(parameters, behavior, design, task)`, log p(y | theta, d) of N participants, (N,); turns on exact checks.
+        log_likelihood: `g(parameters, behavior, designs, task)`, log p(y | theta, d) of N participants, (N,); turns on exact checks.
     """
     _check_parameters(name, parameters)
 
     def make(function: Callable[..., Any]) -> type[Model]:
-        base = _VectorisedFunctionModel if vectorised else _FunctionModel
-        body: dict[str, Any] = {"name": name, "priors": dict(parameters), "function": staticmethod(function), "__doc__": function.__doc__}
+        bases: tuple[type[Model], ...] = (_FunctionOfAll if vectorised else _FunctionOfOne,)
+        body: dict[str, Any] = {
+            "name": name,
+            "parameters": dict(parameters),
+            "function": staticmethod(function),
+            "__doc__": function.__doc__,
+        }
         if log_likelihood is not None:
-            body["log_likelihood"] = _method(log_likelihood)
-        kind = make_dataclass(function.__name__, _option_fields(function), bases=(base,), namespace=body, frozen=True)
+            bases, body["likelihood"] = (*bases, _WithLikelihood), staticmethod(log_likelihood)
+        kind = make_dataclass(function.__name__, _option_fields(function), bases=bases, namespace=body, frozen=True)
         kind.__module__, kind.__qualname__ = function.__module__ or "__main__", function.__qualname__
         return kind
 
     return make
-
-
-def _method(function: Callable[..., Floats]) -> Callable[..., Floats]:
-    def log_likelihood(self: Model, parameters: Parameters, behavior: Behavior, design: ArrayLike, task: Task) -> Floats:
-        designs = task.design_space.check_many(design, len(behavior))
-        return function(self.check_parameters(parameters), behavior, designs, task, **_options(self))
-
-    return log_likelihood
 
 
 def _check_parameters(name: str, parameters: Mapping[str, Prior]) -> None:

@@ -1,23 +1,35 @@
-"""Simulations of a set of models: who was simulated, with which parameters, and what they did."""
+"""Simulations of a set of models: who was simulated, with which parameters, at which designs, what they did, and who failed.
+
+A participant that cannot be simulated is a `Failure`. Whoever asks says what becomes of it: "stop", with an error; or "skip": another
+one of the same model at the same design, with parameters drawn anew from the prior, takes its place, and the failure is among
+what comes back. Information is then about participants that the models can simulate: where more than a few fail, that is another
+question than the one asked, and the simulation stops after all.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Literal, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..behavior import Behavior
+from ..errors import ModelError
 from ..files import written_whole
+from ..priors import sample_priors
 from ..tasks.base import Task
 from .base import Floats, Model
-from .failures import STOP, OnFailure, simulate_soundly
+from .failures import Failure, attempt
+
+OnError = Literal["stop", "skip"]
+
+MOST = 0.05
+"""The share of participants that may be skipped; in small batches chance is allowed for, by five standard deviations."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Simulations:
     """N simulated participants.
 
@@ -25,76 +37,166 @@ class Simulations:
         models: M models.
         model: Which of them each participant is, (N,).
         parameters: "model.parameter" to values (N,), NaN for participants of other models.
+        designs: What they were run at, (N, B, V).
         behavior: What they did.
+        within: For each parameter whose prior is over levels: where in its step of the prior's cdf it lies, (N,); see `priors.py`.
+        failures: Who could not be simulated, and was replaced.
     """
 
     models: tuple[Model, ...]
     model: NDArray[np.intp]
-    parameters: dict[str, Floats]
+    parameters: Mapping[str, Floats]
+    designs: Floats
     behavior: Behavior
+    within: Mapping[str, Floats] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
 
     def __len__(self) -> int:
         return len(self.model)
 
-    def own_rng(self) -> np.random.Generator:
-        """Random numbers that are a function of the simulations alone, and as good as independent of them."""
-        digest = hashlib.blake2b(digest_size=16)
-        for values in (self.model, *self.parameters.values(), *self.behavior.fields.values()):
-            digest.update(np.ascontiguousarray(values).tobytes())
-        return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
+    def __getitem__(self, which: Any) -> Simulations:
+        """Some of the participants: a slice, an index array or a mask."""
+        parameters, within = ({k: v[which] for k, v in part.items()} for part in (self.parameters, self.within))
+        return Simulations(self.models, self.model[which], parameters, self.designs[which], self.behavior[which], within, self.failures)
 
-    def save(self, path: Path, designs: ArrayLike) -> None:
-        """Keep the simulations and the designs (N, B, V) that they were made at in a file, whole or not at all."""
+    @staticmethod
+    def concatenate(parts: Sequence[Simulations]) -> Simulations:
+        """All participants of all `parts`, in order."""
+
+        def joined(columns: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+            return {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
+
+        model, designs = (np.concatenate([getattr(part, name) for part in parts]) for name in ("model", "designs"))
+        parameters, within = joined([part.parameters for part in parts]), joined([part.within for part in parts])
+        failures = tuple(failure for part in parts for failure in part.failures)
+        return Simulations(
+            parts[0].models, model, parameters, designs, Behavior.concatenate([part.behavior for part in parts]), within, failures
+        )
+
+    def of(self, m: int) -> Simulations:
+        """The participants of model number `m`."""
+        return self[np.flatnonzero(self.model == m)]
+
+    def truth(self, m: int) -> dict[str, Floats]:
+        """The parameters of the participants of model number `m`, name to (N_m,)."""
+        chosen = self.model == m
+        return {name: self.parameters[f"{self.models[m].name}.{name}"][chosen] for name in self.models[m].parameters}
+
+    def failed(self) -> NDArray[np.intp]:
+        """How many participants of each model could not be simulated, (M,)."""
+        return np.array([sum(failure.model == model.name for failure in self.failures) for model in self.models], np.intp)
+
+    def save(self, path: Path) -> None:
+        """Keep the simulations in a file, whole or not at all; all but the failures."""
         from safetensors.numpy import save_file
 
-        arrays = {f"field {name}": values for name, values in self.behavior.fields.items()}
-        arrays |= {f"parameter {name}": values for name, values in self.parameters.items()}
-        arrays |= {"mask": self.behavior.mask, "model": self.model.astype(np.int64), "designs": np.asarray(designs, np.float64)}
+        parts = {"field ": self.behavior.fields, "parameter ": self.parameters, "within ": self.within}
+        arrays = {kind + name: values for kind, part in parts.items() for name, values in part.items()}
+        arrays |= {"mask": self.behavior.mask, "model": self.model.astype(np.int64), "designs": self.designs}
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as temporary:
             save_file({name: np.ascontiguousarray(values) for name, values in arrays.items()}, temporary)
 
     @classmethod
-    def load(cls, path: Path, models: Sequence[Model]) -> tuple[Simulations, Floats]:
-        """What `save` kept: the simulations and their designs."""
+    def load(cls, path: Path, models: Sequence[Model]) -> Simulations:
+        """What `save` kept."""
         from safetensors.numpy import load_file
 
-        arrays = load_file(path)
-        parts = {kind: {k.removeprefix(kind): v for k, v in arrays.items() if k.startswith(kind)} for kind in ("field ", "parameter ")}
-        behavior = Behavior(parts["field "], arrays["mask"])
-        return cls(tuple(models), arrays["model"].astype(np.intp), parts["parameter "], behavior), arrays["designs"]
-
-    def of(self, m: int) -> tuple[dict[str, Floats], Behavior]:
-        """Parameters and behavior of the participants of model number `m`."""
-        mine = np.flatnonzero(self.model == m)
-        model = self.models[m]
-        return {name: self.parameters[f"{model.name}.{name}"][mine] for name in model.parameters}, self.behavior[mine]
+        a = load_file(path)
+        fields, parameters, within = (
+            {name.removeprefix(kind): values for name, values in a.items() if name.startswith(kind)}
+            for kind in ("field ", "parameter ", "within ")
+        )
+        return cls(tuple(models), a["model"].astype(np.intp), parameters, a["designs"], Behavior(fields, a["mask"]), within)
 
 
 def simulate_models(
-    task: Task, models: Sequence[Model], design: ArrayLike, n: int, rng: np.random.Generator, on_failure: OnFailure = STOP
+    task: Task,
+    models: Sequence[Model],
+    designs: ArrayLike,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    prior: Sequence[float] | None = None,
+    parameters: Mapping[str, Mapping[str, float]] | None = None,
+    on_error: OnError = "stop",
 ) -> Simulations:
-    """Simulate `n` participants with parameters from the priors, the models taking turns (0, 1, …, M - 1, 0, …).
+    """Simulate `n` participants, the models taking turns as often as their prior says (0, 1, …, M - 1, 0, … if it is uniform).
 
     Arguments:
-        design: One for all (B, V), or one a participant (n, B, V).
-        on_failure: What happens when a model cannot simulate a participant.
+        designs: One for all (B, V), or one for each participant (n, B, V).
+        prior: The probability of each model, (M,); uniform if not given.
+        parameters: Model name to its true parameters; from their priors if not given.
+        on_error: What happens when a model cannot simulate a participant.
     """
-    designs = task.design_space.check_many(design, n)
-    which = np.arange(n) % len(models)
-    shape = (n, designs.shape[1], task.trials)
-    fields = {f.name: np.zeros(shape, f.dtype) for f in task.fields}
-    mask = np.zeros(shape, bool)
-    parameters = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p in m.parameters}
+    everywhere = np.asarray(designs, dtype=np.float64)
+    everywhere = np.broadcast_to(everywhere, (n, *everywhere.shape[-2:])) if everywhere.ndim == 2 else everywhere
+    which = turns(np.full(len(models), 1 / len(models)) if prior is None else np.asarray(prior, dtype=np.float64), n)
+    shape = (n, task.blocks, task.trials)
+    fields, mask = {f.name: np.zeros(shape, f.dtype) for f in task.fields}, np.zeros(shape, bool)
+    values = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p in m.parameters}
+    within = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p, prior in m.parameters.items() if prior.discrete}
+    failures: list[Failure] = []
     for m, (model, child) in enumerate(zip(models, rng.spawn(len(models)), strict=True)):
-        mine = np.flatnonzero(which == m)
-        if not len(mine):
+        chosen = np.flatnonzero(which == m)
+        if not len(chosen):
             continue
-        draws = model.sample_prior(len(mine), child)
-        draws, behavior = simulate_soundly(model, draws, designs[mine], child, task, on_failure)
-        for name, values in behavior.fields.items():
-            fields[name][mine] = values
-        mask[mine] = behavior.mask
-        for name, values in draws.items():
-            parameters[f"{model.name}.{name}"][mine] = values
-    return Simulations(tuple(models), which, parameters, Behavior(fields, mask))
+        given = None if parameters is None else parameters[model.name]
+        drawn, behavior, failed = _simulate_model(model, given, everywhere[chosen], child, task, on_error)
+        failures += failed
+        for name, recorded in behavior.fields.items():
+            fields[name][chosen] = recorded
+        mask[chosen] = behavior.mask
+        for name, column in drawn.items():
+            values[f"{model.name}.{name}"][chosen] = column
+            if model.parameters[name].discrete:
+                within[f"{model.name}.{name}"][chosen] = child.random(len(chosen))
+    return Simulations(tuple(models), which, values, everywhere, Behavior(fields, mask), within, tuple(failures))
+
+
+def turns(prior: Floats, n: int) -> NDArray[np.intp]:
+    """Whose turn it is, (n,): at any moment each model has had its share of the turns, as nearly as can be."""
+    counts = np.ceil(prior * n).astype(int) + 1
+    due = [(np.arange(count) + 0.5) / share for count, share in zip(counts, prior, strict=True) if share > 0]
+    whose = np.repeat(np.flatnonzero(prior > 0), counts[prior > 0])
+    return np.asarray(whose[np.lexsort((whose, np.round(np.concatenate(due), 9)))][:n], np.intp)
+
+
+def _simulate_model(
+    model: Model, given: Mapping[str, float] | None, designs: Floats, rng: np.random.Generator, task: Task, on_error: OnError
+) -> tuple[dict[str, Floats], Behavior, list[Failure]]:
+    """Participants of one model at designs (n, B, V): their parameters, what they did, and who failed and was replaced."""
+
+    def draw(n: int) -> dict[str, Floats]:
+        return sample_priors(model.parameters, n, rng) if given is None else {k: np.full(n, float(v)) for k, v in given.items()}
+
+    expected = MOST * len(designs)
+    drawn, most = draw(len(designs)), 1 + int(expected + 5.0 * expected**0.5)
+    behavior, failures = attempt(model, drawn, designs, rng, task, 1 if on_error == "stop" else most + 1)
+    if not failures:
+        return drawn, behavior, []
+    if on_error == "stop":
+        raise next(iter(failures.values())).as_error()
+    listed, missing = list(failures.values()), np.array(list(failures), np.intp)
+    fields, mask = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy()
+    while len(missing):
+        if len(listed) > most:
+            raise _too_many(listed, len(designs))
+        again = draw(len(missing))
+        replaced, failed = attempt(model, again, designs[missing], rng, task, most + 1)
+        listed += failed.values()
+        done = np.setdiff1d(np.arange(len(missing)), list(failed))
+        for name, column in again.items():
+            drawn[name][missing[done]] = column[done]
+        for name, recorded in replaced.fields.items():
+            fields[name][missing[done]] = recorded[done]
+        mask[missing[done]] = replaced.mask[done]
+        missing = missing[list(failed)]
+    return drawn, Behavior(fields, mask), listed
+
+
+def _too_many(failures: Sequence[Failure], n: int) -> ModelError:
+    """More participants failed than can be skipped in good conscience."""
+    first = failures[0].as_error()
+    what = f"{first.what[:-1]}, and in too many others to be skipped: {len(failures)} of {n} so far."
+    return ModelError(what, where=first.where, expected=f"at most {100 * MOST:.0f} %", got=first.got, fix=first.fix)

@@ -85,6 +85,10 @@ class Flow(nn.Module):
         log_prior = -0.5 * (z.square() + math.log(2 * math.pi)).sum(-1)
         return self.flow(self.embed(s)).log_prob(z) - log_prior
 
+    def to_base(self, z: Tensor, s: Tensor) -> Tensor:
+        """z (N, P) brought to where q is standard normal."""
+        return self.flow(self.embed(s)).transform(z)
+
     def sample(self, s: Tensor, draws: int) -> Tensor:
         """`draws` draws of z for each of the summaries, (draws, N, P)."""
         return self.flow(self.embed(s)).sample((draws,))

@@ -1,4 +1,4 @@
-"""The contract of a search: from a goal to a design, with the estimator that judged it.
+"""The contract of a search: from a question to a design, with the estimator that judged it.
 
 A search is a frozen dataclass whose fields are the settings of the `[search]` section of a study file. All that it
 computes goes through a journal, so that a stopped search goes on where it was and ends with the same result: its next
@@ -11,22 +11,74 @@ can be checked in no time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..information.estimate import InformationEstimate
+from ..errors import StudyError
+from ..information.estimate import Difference, Floats, InformationEstimate, Pointwise, stratified
 from ..journal import Journal
+from ..models.symmetry import broken_symmetries
+from ..parts import KINDS, PartKind
+from ..progress import Progress, unheard
+from ..question import Question
+from ..tasks.base import Task
+from ..tasks.space import DesignSpace
 from ..workers import HERE, Workers
 
 if TYPE_CHECKING:
-    from ..estimators.base import Estimator, Goal
+    from ..estimators.base import Estimator
 
-Floats = NDArray[np.float64]
-Progress = Callable[[int, int, str], None]
-"""Called with (done, in all, a few words)."""
+
+def part(kind: PartKind) -> Any:
+    """A setting whose value is a class, which study files name: an encoder, an estimator. None if it is not given."""
+    return field(default=None, metadata={"part": kind})
+
+
+def check_parts(search: Any) -> None:
+    """Raise a `StudyError` unless the settings of a search that are parts are classes of their kind."""
+    for setting in fields(search):
+        value, kind = getattr(search, setting.name), setting.metadata.get("part")
+        if kind is not None and value is not None and not (isinstance(value, type) and issubclass(value, KINDS[kind].parent)):
+            expected = f"a class derived from tellapart.{KINDS[kind].parent.__name__}"
+            what = f"The '{setting.name}' of the search must be a class."
+            raise StudyError(what, expected=expected, got=repr(value), fix="names are for study files", key=setting.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A search to be carried out.
+
+    Arguments:
+        task: What participants do.
+        question: What is to be learned of them.
+        seed: Where randomness starts.
+        journal: Where everything is kept.
+        progress: Who is told.
+        workers: Who does it.
+    """
+
+    task: Task
+    question: Question
+    seed: int
+    journal: Journal
+    progress: Progress = unheard
+    workers: Workers = HERE
+
+    @cached_property
+    def broken_symmetries(self) -> dict[str, list[str]]:
+        """Which symmetries that the task declares are broken by which models."""
+        broken = {model.name: broken_symmetries(model, self.task, self.seed) for model in self.question.models}
+        kinds = {kind: [name for name, one in broken.items() if getattr(one, kind)] for kind in ("columns", "blocks")}
+        return {kind: names for kind, names in kinds.items() if names}
+
+    @cached_property
+    def space(self) -> DesignSpace:
+        """The task's design space, with the symmetries that all models have: a design stands for its equivalents only in these."""
+        space = self.task.design_space
+        return replace(space, symmetry=replace(space.symmetry, **dict.fromkeys(self.broken_symmetries, False)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,26 +88,80 @@ class Baseline:
     Arguments:
         designs: (n, B, V).
         information: n estimates.
+        mean: The average over draws of designs; its standard error is over draws and over simulated participants.
+        gain: What the recommended design tells more than that average, on the same participants.
     """
 
     designs: Floats
     information: tuple[InformationEstimate, ...]
+    mean: InformationEstimate
+    gain: Difference
 
-    @property
-    def nats(self) -> float:
-        """The average over the draws."""
-        return float(np.mean([estimate.nats for estimate in self.information]))
-
-    @property
-    def se(self) -> float:
-        """The standard error of that average over draws of designs."""
-        values = [estimate.nats for estimate in self.information]
-        return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else self.information[0].se
+    @classmethod
+    def of(cls, designs: Floats, points: Sequence[Pointwise], recommended: Pointwise) -> Baseline:
+        """From what the same participants contribute at each baseline design and at the recommended one."""
+        table = np.stack([one.values for one in points])
+        mean = _over_designs(table, points[0])
+        gain = Difference(*_over_designs(recommended.values - table, points[0]))
+        estimates = tuple(one.estimate() for one in points)
+        first = estimates[0]
+        accuracy = None if first.accuracy is None else float(np.mean([e.accuracy for e in estimates]))
+        return cls(designs, estimates, InformationEstimate(*mean, first.kind, first.n * len(points), accuracy), gain)
 
     def to_json(self) -> dict[str, Any]:
         values = [estimate.nats for estimate in self.information]
-        summary = {"nats": self.nats, "se": self.se, "kind": self.information[0].kind, "lowest": min(values), "highest": max(values)}
+        summary = {**self.mean.to_json(), "lowest": min(values), "highest": max(values), "gain": asdict(self.gain)}
         return {**summary, "designs": [{"design": d.tolist(), **e.to_json()} for d, e in zip(self.designs, self.information, strict=True)]}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Baseline:
+        entries = [dict(entry) for entry in kept["designs"]]
+        designs = np.array([entry.pop("design") for entry in entries])
+        mean = {name: value for name, value in kept.items() if name not in ("designs", "lowest", "highest", "gain")}
+        estimates = tuple(InformationEstimate(**entry) for entry in entries)
+        return cls(designs, estimates, InformationEstimate(**mean), Difference(**kept["gain"]))
+
+
+def _over_designs(table: Floats, like: Pointwise) -> tuple[float, float]:
+    """The average of values (D, N) of D drawn designs and N participants, who are the same at all designs, and its standard error.
+
+    Designs and participants are two crossed samples. Their variances of means both hold the variance of what is left, once too often.
+    """
+    count = len(table)
+    mean, over_people = stratified(table.mean(0), like.model, like.prior)
+    if count == 1:
+        return mean, over_people
+    left = table - table.mean(0)
+    means = [stratified(row, like.model, like.prior) for row in left]
+    over_designs = float(np.var([m for m, _ in means], ddof=1)) / count
+    twice = float(np.mean([se**2 for _, se in means])) / (count - 1)
+    return mean, float(np.sqrt(max(over_people**2 + over_designs - twice, over_people**2)))
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another good design.
+
+    Arguments:
+        design: (B, V).
+        information: Its information.
+        behind: What the recommended design tells more, on the same participants; about nothing.
+        drawn: Is it a baseline draw?
+    """
+
+    design: Floats
+    information: InformationEstimate
+    behind: Difference
+    drawn: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"design": self.design.tolist(), **self.information.to_json(), "behind": asdict(self.behind), "drawn": self.drawn}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Alternative:
+        entry = dict(kept)
+        design, behind, drawn = np.array(entry.pop("design")), Difference(**entry.pop("behind")), bool(entry.pop("drawn"))
+        return cls(design, InformationEstimate(**entry), behind, drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +173,8 @@ class Found:
         information: Its information, from simulations that had no part in choosing it.
         estimator: The trained estimator, which gives posteriors at that design.
         baseline: What designs chosen by habit would tell, if asked for.
-        alternatives: Other good designs, best first, each with its information.
-        trace: The history of the search, a dictionary a step, for figures.
+        alternatives: Other good designs, best first.
+        trace: The history of the search, a dictionary for each step, for figures.
         details: Whatever else a reader of the result should know; JSON can hold it.
     """
 
@@ -76,9 +182,9 @@ class Found:
     information: InformationEstimate
     estimator: Estimator
     baseline: Baseline | None = None
-    alternatives: tuple[tuple[Floats, InformationEstimate], ...] = ()
-    trace: list[dict[str, Any]] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    alternatives: tuple[Alternative, ...] = ()
+    trace: Sequence[Mapping[str, Any]] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All but the estimator; no time in it, so that the same seed gives the same bytes."""
@@ -86,10 +192,23 @@ class Found:
             "design": self.design.tolist(),
             "information": self.information.to_json(),
             "baseline": None if self.baseline is None else self.baseline.to_json(),
-            "alternatives": [{"design": d.tolist(), **e.to_json()} for d, e in self.alternatives],
-            "details": self.details,
-            "trace": self.trace,
+            "alternatives": [alternative.to_json() for alternative in self.alternatives],
+            "details": dict(self.details),
+            "trace": list(self.trace),
         }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], estimator: Estimator) -> Found:
+        """Back from `to_json`, with the trained estimator."""
+        return cls(
+            np.array(kept["design"]),
+            InformationEstimate(**kept["information"]),
+            estimator,
+            kept["baseline"] and Baseline.from_json(kept["baseline"]),
+            tuple(map(Alternative.from_json, kept["alternatives"])),
+            kept["trace"],
+            kept["details"],
+        )
 
 
 class Search(ABC):
@@ -98,22 +217,23 @@ class Search(ABC):
     name: ClassVar[str]
     """What a study file calls the search: `method = "…"`."""
 
+    words: ClassVar[str] = ""
+    """How it finds a design and what its estimates are, in a sentence or two, for the report."""
+
+    sources: ClassVar[tuple[str, ...]] = ()
+    """What to cite for it: keys of `report/citations.py`."""
+
+    trains_at_each_design: ClassVar[bool] = False
+    """Is a network trained anew at each design? Then it knows that design only, and `evaluate` needs no finished search."""
+
     @abstractmethod
-    def find(self, goal: Goal, seed: int, journal: Journal, progress: Progress | None = None, workers: Workers = HERE) -> Found:
+    def find(self, job: Job) -> Found:
         """The most informative design. Goes on with what the journal has."""
 
     @abstractmethod
-    def load(self, goal: Goal, journal: Journal) -> Found:
-        """A finished search from its run folder, with its trained estimator."""
+    def build(self, task: Task, question: Question) -> Estimator:
+        """An estimator like the one that `find` trains, whose weights are then read from the run folder."""
 
     @abstractmethod
-    def evaluate(
-        self,
-        goal: Goal,
-        designs: Sequence[Floats],
-        seed: int,
-        journal: Journal,
-        progress: Progress | None = None,
-        workers: Workers = HERE,
-    ) -> list[InformationEstimate]:
-        """The information of given designs, as this search estimates it."""
+    def evaluate(self, job: Job, designs: Sequence[Floats], estimator: Estimator | None) -> list[InformationEstimate]:
+        """The information of given designs, as this search estimates it; with the trained estimator, if the search is finished."""

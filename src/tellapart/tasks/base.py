@@ -1,24 +1,22 @@
-"""What participants do: the design space, the recorded fields, the baseline designs.
+"""What participants do: the design space, the recorded fields, the rules, the baseline designs.
 
-Shapes: N participants, B blocks, T trials, V design variables. The design space is in `space.py`.
+Shapes, here and everywhere: N participants, B blocks, T trials, V design variables.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior, Field, read_csv
-from ..errors import DataError
-from .space import Constraint as Constraint
-from .space import DesignSpace as DesignSpace
-from .space import Floats as Floats
-from .space import Symmetry as Symmetry
-from .space import Variable as Variable
+from ..errors import DataError, StudyError
+from .environment import Environment, NoOutcomes
+from .screen import Screen, screen_of
+from .space import DesignSpace, Floats
 
 
 class Task(ABC):
@@ -29,6 +27,9 @@ class Task(ABC):
 
     name: ClassVar[str]
     """What a study file calls the task."""
+
+    rules: ClassVar[type[Environment]] = NoOutcomes
+    """How outcomes come about; a task whose fields are all responses has none."""
 
     design_label: ClassVar[str] = "value"
     """What the values of a design are, as figures call them."""
@@ -67,9 +68,56 @@ class Task(ABC):
         """
         return None
 
+    def lengths(self, designs: Floats) -> NDArray[np.intp]:
+        """How many trials each block has at designs (N, B, V), (N, B); T if the design has no say in it."""
+        return np.full(designs.shape[:2], self.trials, np.intp)
+
+    @property
+    def screen(self) -> Screen:
+        """How a trial looks in a browser; made from the fields and the design variables if the task does not declare it."""
+        return screen_of(self)
+
+    @property
+    def responses(self) -> tuple[Field, ...]:
+        """The fields that the participant gives."""
+        return tuple(f for f in self.fields if f.by == "participant")
+
+    @property
+    def outcomes(self) -> tuple[Field, ...]:
+        """The fields that the task gives."""
+        return tuple(f for f in self.fields if f.by == "task")
+
+    def environment(self, designs: Floats, rng: np.random.Generator) -> Environment:
+        """The rules in motion, for participants at designs (N, B, V); a design (B, V) is for one participant."""
+        array = np.asarray(designs, dtype=np.float64)
+        return self.rules(self, array if array.ndim == 3 else array[None], rng)
+
     def check(self, behavior: Behavior) -> Behavior:
         """`behavior`, or a `DataError` if it is not data of this task. Fewer blocks or trials than the task's are fine."""
-        return check_behavior(behavior, self.fields, self.blocks, self.trials)
+        names = [f.name for f in self.fields]
+        if sorted(behavior.fields) != sorted(names):
+            got = ", ".join(behavior.fields)
+            raise DataError("The data have other fields than the task records.", expected=", ".join(names), got=got)
+        _, b, t = behavior.shape
+        if b > self.blocks or t > self.trials:
+            expected = f"at most {self.blocks} blocks of {self.trials} trials"
+            raise DataError("The data are of a larger task.", expected=expected, got=f"{b} blocks of {t} trials")
+        for f in self.fields:
+            wrong = behavior.mask & ~f.allows(behavior.fields[f.name])
+            if wrong.any():
+                place = np.argwhere(wrong)[0]
+                raise DataError(
+                    f"A value of the field '{f.name}' is not one that the task can record.",
+                    where=f"participant {behavior.participants[place[0]]}, block {place[1]}, trial {place[2]}",
+                    expected=f.allowed,
+                    got=f"{behavior.fields[f.name][tuple(place)]} ({int(wrong.sum())} such trials)",
+                )
+        return behavior
+
+    def nothing(self, n: int) -> Behavior:
+        """`n` participants of whom nothing was recorded."""
+        shape = (n, self.blocks, self.trials)
+        return Behavior({f.name: np.zeros(shape, f.dtype) for f in self.fields}, np.zeros(shape, bool))
 
     def read_table(self, table: Any, source: str = "the data table") -> Behavior:
         """Read the data of this task from a long table (a pandas DataFrame)."""
@@ -80,24 +128,10 @@ class Task(ABC):
         return self.read_table(read_csv(path), source=str(path))
 
 
-def check_behavior(behavior: Behavior, fields: Sequence[Field], blocks: int, trials: int) -> Behavior:
-    """Raise a `DataError` if `behavior` lacks a field, is too long, or has values that its fields do not allow."""
-    names = [f.name for f in fields]
-    if sorted(behavior.fields) != sorted(names):
-        raise DataError("The data have other fields than the task records.", expected=", ".join(names), got=", ".join(behavior.fields))
-    _, b, t = behavior.shape
-    if b > blocks or t > trials:
-        raise DataError(
-            "The data are of a larger task.", expected=f"at most {blocks} blocks of {trials} trials", got=f"{b} blocks of {t} trials"
-        )
-    for f in fields:
-        wrong = behavior.mask & ~f.allows(behavior.fields[f.name])
-        if wrong.any():
-            place = np.argwhere(wrong)[0]
-            raise DataError(
-                f"A value of the field '{f.name}' is not one that the task can record.",
-                where=f"participant {behavior.participants[place[0]]}, block {place[1]}, trial {place[2]}",
-                expected=f.allowed,
-                got=f"{behavior.fields[f.name][tuple(place)]} ({int(wrong.sum())} such trials)",
-            )
-    return behavior
+def check_counts(task: str, least: dict[str, int], settings: dict[str, Any]) -> None:
+    """Raise a `StudyError` unless each of the settings is a whole number, at least as large as it must be."""
+    for setting, lowest in least.items():
+        value = settings[setting]
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < lowest:
+            what = f"The '{setting}' of {task} must be a whole number."
+            raise StudyError(what, expected=f"{lowest} or more", got=repr(value), key=setting)

@@ -1,14 +1,13 @@
 """The design space: the settings that can be chosen, the relabellings that change nothing, the rules that must hold.
 
-A design is an array (B, V): B blocks, V design variables a block. Designs may also differ between participants,
-(N, B, V); every method that takes a design says which of the two it takes. Searches work on the unit cube, to which every
-variable has a scale of its own.
+A design is an array (B, V): B blocks, V design variables in each. How designs are written is in `text.py`, on which scale they
+are searched in `scaling.py`, how they are drawn in `sampling.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Literal, Sequence
+from typing import Callable, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,10 +79,9 @@ class Variable:
             raise StudyError("The kind of a variable is unknown.", where=where, expected=", ".join(KINDS), got=repr(self.kind))
         if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
             raise StudyError("A variable has no range.", where=where, expected="low < high, both finite", got=f"{self.low} to {self.high}")
-        if self.kind != "real" and not (float(self.low).is_integer() and float(self.high).is_integer()):
-            raise StudyError(
-                "A variable of whole numbers has other bounds.", where=where, expected="whole numbers", got=(self.low, self.high)
-            )
+        if self.discrete and not (float(self.low).is_integer() and float(self.high).is_integer()):
+            got = (self.low, self.high)
+            raise StudyError("A variable of whole numbers has other bounds.", where=where, expected="whole numbers", got=got)
         if self.log and self.low <= 0:
             raise StudyError("A variable on a logarithmic scale must be positive.", where=where, expected="low > 0", got=self.low)
 
@@ -103,33 +101,10 @@ class Variable:
         inside = (values >= self.low) & (values <= self.high)
         return np.asarray(inside & (values == np.round(values)) if self.discrete else inside)
 
-    def to_unit(self, values: Floats) -> Floats:
-        """Values on the scale on which they are searched, [0, 1]; whole numbers in the middle of their cells."""
-        if self.discrete and not self.log:
-            return np.asarray((values - self.low + 0.5) / (self.high - self.low + 1.0))
-        if self.log:
-            return np.asarray(np.log(values / self.low) / np.log(self.high / self.low))
-        return np.asarray((values - self.low) / (self.high - self.low))
-
-    def from_unit(self, unit: Floats) -> Floats:
-        """Back from [0, 1]; what lies outside is brought to the edge."""
-        unit = np.clip(unit, 0.0, 1.0)
-        if self.discrete and not self.log:
-            return np.asarray(np.minimum(np.floor(self.low + (self.high - self.low + 1.0) * unit), self.high))
-        if self.log:
-            values = self.low * np.exp(unit * np.log(self.high / self.low))
-            return np.asarray(np.clip(np.round(values) if self.discrete else values, self.low, self.high))
-        return np.asarray(self.low + (self.high - self.low) * unit)
-
-    def parse(self, text: str) -> float:
-        """A value as it is written in a design: a number, or the name of a category."""
-        word = text.strip()
-        return float(self.categories.index(word)) if word in self.categories else float(word)
-
 
 @dataclass(frozen=True)
 class Constraint:
-    """What must hold of a design beyond the range of each value. Ready-made ones are in `tasks/constraints.py`.
+    """What must hold of a design beyond the range of each value. Ready-made ones are in `constraints.py`.
 
     Arguments:
         words: What must hold, for messages: "the delays increase from block to block".
@@ -142,116 +117,77 @@ class Constraint:
 
 @dataclass(frozen=True)
 class DesignSpace:
-    """The settings that can be chosen.
+    """The settings that can be chosen, the same variables in each block.
 
     Arguments:
         blocks: B.
-        variables: V names, for example ("arm 0", "arm 1", "arm 2").
-        low: The smallest value of each variable, (V,).
-        high: The largest value of each variable, (V,).
+        variables: V of them.
         symmetry: The relabellings that change nothing.
         constraints: What must hold beyond the ranges; applied in this order. They must not tell symmetric designs apart.
-        described: The variables in full; real numbers on a linear scale if not given. See `DesignSpace.of`.
     """
 
     blocks: int
-    variables: tuple[str, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    variables: tuple[Variable, ...]
     symmetry: Symmetry = Symmetry()
     constraints: tuple[Constraint, ...] = ()
-    described: tuple[Variable, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.described:
-            made = tuple(Variable(*bounds) for bounds in zip(self.variables, self.low, self.high, strict=True))
-            object.__setattr__(self, "described", made)
-
-    @classmethod
-    def of(
-        cls, blocks: int, variables: Sequence[Variable], symmetry: Symmetry | None = None, constraints: Sequence[Constraint] = ()
-    ) -> DesignSpace:
-        """A space of real, whole or categorical variables, the same in each of `blocks` blocks."""
-        names, low, high = (tuple(getattr(v, key) for v in variables) for key in ("name", "low", "high"))
-        return cls(blocks, names, low, high, symmetry or Symmetry(), tuple(constraints), tuple(variables))
+        object.__setattr__(self, "variables", tuple(self.variables))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
 
     @property
     def shape(self) -> tuple[int, int]:
         """(B, V)."""
         return self.blocks, len(self.variables)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the V variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def low(self) -> Floats:
+        """The smallest value of each variable, (V,)."""
+        return np.array([variable.low for variable in self.variables])
+
+    @property
+    def high(self) -> Floats:
+        """The largest value of each variable, (V,)."""
+        return np.array([variable.high for variable in self.variables])
+
     def check(self, design: ArrayLike) -> Floats:
         """`design` as an array (B, V), or a `DesignError` that says what is wrong with it."""
+        blocks, count = self.shape
         try:
             array = np.asarray(design, dtype=np.float64)
         except (TypeError, ValueError):
-            raise DesignError(
-                "The design is not an array of numbers.",
-                expected=f"{self.blocks} blocks of {len(self.variables)} numbers",
-                got=repr(design)[:80],
-                fix=self._hint(),
-            ) from None
-        if array.ndim != 2 or array.shape[0] != self.blocks:
-            raise DesignError(
-                "The design has the wrong number of blocks.",
-                expected=f"{self.blocks} block(s) of {len(self.variables)} numbers",
-                got=f"{array.shape[0]} block(s)" if array.ndim == 2 else f"an array of shape {array.shape}",
-                fix=self._hint(),
-            )
-        if array.shape[1] != len(self.variables):
-            raise DesignError(
-                "The design has the wrong number of values in a block.",
-                expected=f"{len(self.variables)} values a block ({', '.join(self.variables)})",
-                got=f"{array.shape[1]} values a block",
-                fix=self._hint(),
-            )
+            raise self._mistake("is not an array of numbers", f"{blocks} blocks of {count} numbers", repr(design)[:80]) from None
+        if array.ndim != 2 or array.shape[0] != blocks:
+            got = f"{array.shape[0]} block(s)" if array.ndim == 2 else f"an array of shape {array.shape}"
+            raise self._mistake("has the wrong number of blocks", f"{blocks} block(s) of {count} numbers", got)
+        if array.shape[1] != count:
+            expected = f"{count} values in each block ({', '.join(self.names)})"
+            raise self._mistake("has the wrong number of values in a block", expected, f"{array.shape[1]} values in each block")
         wrong = ~self._allowed(array)
         if wrong.any():
-            block, variable = (int(i) for i in np.argwhere(wrong)[0])
-            raise DesignError(
-                "A value of the design is outside its range.",
-                where=f"block {block}, {self.variables[variable]} (counted from 0)",
-                expected=self.described[variable].allowed,
-                got=f"{array[block, variable]:g}",
-                fix=self._hint(),
-            )
+            block, v = (int(i) for i in np.argwhere(wrong)[0])
+            where = f"block {block}, {self.names[v]} (counted from 0)"
+            raise self._mistake("has a value outside its range", self.variables[v].allowed, f"{array[block, v]:g}", where)
         return self._obeying(array)
 
-    def _allowed(self, designs: Floats) -> NDArray[np.bool_]:
-        """Which values lie in their ranges, (..., B, V)."""
-        if not any(v.discrete for v in self.described):
-            return np.asarray((designs >= self.low) & (designs <= self.high))
-        return np.stack([v.allows(designs[..., i]) for i, v in enumerate(self.described)], axis=-1)
-
-    def _obeying(self, array: Floats) -> Floats:
-        """`array` (B, V), or the design within rounding of it, if all constraints hold; else a `DesignError`."""
-        for constraint in self.constraints:
-            repaired = constraint.repair(array)
-            distance = np.abs(repaired - array) / (np.array(self.high) - np.array(self.low))
-            if distance.max() > _ROUNDING:
-                raise DesignError(
-                    "The design breaks a rule of the task.",
-                    expected=constraint.words,
-                    got=self.format(array),
-                    fix=f'the nearest that does not: "{self.format(self.repair(array))}"',
-                )
-            array = repaired
-        return array
-
     def check_many(self, designs: ArrayLike, n: int) -> Floats:
-        """One design (B, V) for all, or one a participant (N, B, V), as an array (N, B, V)."""
+        """One design (B, V) for all, or one for each participant (N, B, V), as an array (N, B, V)."""
         if _depth(designs) != 3:
             return np.broadcast_to(self.check(designs), (n, *self.shape))
         array = np.asarray(designs, dtype=np.float64)
         if array.shape != (n, *self.shape):
-            raise DesignError(
-                "There must be one design for all participants, or one for each.", expected=f"{(n, *self.shape)}", got=str(array.shape)
-            )
+            expected, got = f"{(n, *self.shape)}", str(array.shape)
+            raise DesignError("There must be one design for all participants, or one for each.", expected=expected, got=got)
         allowed = self._allowed(array)
         if not allowed.all():
             self.check(array[int(np.argmax(~allowed.all(axis=(1, 2))))])
         for constraint in self.constraints:
-            distance = np.abs(constraint.repair(array) - array) / (np.array(self.high) - np.array(self.low))
+            distance = self._distance(constraint.repair(array), array)
             if distance.max(initial=0.0) > _ROUNDING:
                 self.check(array[int(distance.max((1, 2)).argmax())])
         return array
@@ -263,106 +199,38 @@ class DesignSpace:
     def repair(self, designs: Floats) -> Floats:
         """The designs nearby that lie in the space: within ranges, whole where they must be, all constraints obeyed; (..., B, V)."""
         designs = np.clip(designs, self.low, self.high)
-        for i, variable in enumerate(self.described):
+        for i, variable in enumerate(self.variables):
             if variable.discrete:
                 designs[..., i] = np.round(designs[..., i])
         for constraint in self.constraints:
             designs = constraint.repair(designs)
         return designs
 
-    def to_unit(self, designs: ArrayLike) -> Floats:
-        """Designs (..., B, V) on the scale on which they are searched, each value in [0, 1]."""
-        array = np.asarray(designs, dtype=np.float64)
-        return np.stack([v.to_unit(array[..., i]) for i, v in enumerate(self.described)], axis=-1)
+    def _allowed(self, designs: Floats) -> NDArray[np.bool_]:
+        """Which values lie in their ranges, (..., B, V)."""
+        return np.stack([v.allows(designs[..., i]) for i, v in enumerate(self.variables)], axis=-1)
 
-    def from_unit(self, unit: ArrayLike) -> Floats:
-        """Designs in the space from points of the unit cube, (..., B, V)."""
-        array = np.asarray(unit, dtype=np.float64)
-        return self.repair(np.stack([v.from_unit(array[..., i]) for i, v in enumerate(self.described)], axis=-1))
+    def _distance(self, one: Floats, other: Floats) -> Floats:
+        """How far designs are apart, as shares of the ranges, (..., B, V)."""
+        return np.asarray(np.abs(one - other) / (self.high - self.low))
 
-    @property
-    def features(self) -> int:
-        """F, how many numbers describe a block's design to a network: one for each variable, one for each category."""
-        return sum(_features(v) for v in self.described)
+    def _obeying(self, array: Floats) -> Floats:
+        """`array` (B, V), or the design within rounding of it, if all constraints hold; else a `DesignError`."""
+        from .text import format_design
 
-    def describe(self, designs: Floats) -> NDArray[np.float32]:
-        """Designs (..., B, V) as networks see them, (..., B, F): numbers scaled to [-1, 1], categories one-hot."""
-        parts = []
-        for i, variable in enumerate(self.described):
-            values = designs[..., i]
-            one_hot = _features(variable) > 1
-            parts.append(
-                values[..., None] == np.arange(_features(variable)) if one_hot else 2.0 * variable.to_unit(values)[..., None] - 1.0
-            )
-        return np.concatenate(parts, axis=-1).astype(np.float32)
+        for constraint in self.constraints:
+            repaired = constraint.repair(array)
+            if self._distance(repaired, array).max() > _ROUNDING:
+                fix = f'the nearest that does not: "{format_design(self, self.repair(array))}"'
+                got = format_design(self, array)
+                raise DesignError("The design breaks a rule of the task.", expected=constraint.words, got=got, fix=fix)
+            array = repaired
+        return array
 
-    def sample(self, n: int, rng: np.random.Generator) -> Floats:
-        """`n` designs uniform over the scale on which they are searched, (n, B, V)."""
-        return self.from_unit(rng.random((n, *self.shape)))
+    def _mistake(self, what: str, expected: str, got: str, where: str | None = None) -> DesignError:
+        from .text import hint
 
-    def spread(self, n: int, rng: np.random.Generator) -> Floats:
-        """`n` designs that reach all of the space, edges and corners included, (n, B, V).
-
-        A third are uniform; in a third each value is with some probability, different for each design, at its lowest or
-        highest; in a third the values of a block are alike or the blocks are alike.
-        """
-        unit = rng.random((n, *self.shape))
-        kind = rng.integers(0, 3, (n, 1, 1))
-        snapped = rng.random(unit.shape) < rng.random((n, 1, 1))
-        edge = (rng.random(unit.shape) < rng.random((n, 1, 1))).astype(np.float64)
-        alike = np.broadcast_to(unit[:, :1, :], unit.shape)
-        if self.symmetry.columns:
-            flat = np.where(rng.random((n, 1, 1)) < 0.5, unit[:, :, :1], np.where(snapped[:, :, :1], edge[:, :, :1], unit[:, :, :1]))
-            alike = np.where(rng.random((n, 1, 1)) < 0.5, alike, np.broadcast_to(flat, unit.shape))
-        return self.from_unit(np.where(kind == 0, unit, np.where(kind == 1, np.where(snapped, edge, unit), alike)))
-
-    def parse(self, text: str) -> Floats:
-        """Read a design written as `"0,0,0.6; 1,1,0"`: values separated by commas, blocks by semicolons."""
-        try:
-            rows = [self._parse_block(block.split(",")) for block in text.strip().strip(";").split(";")]
-        except ValueError:
-            raise DesignError(
-                "The design is not made of numbers.",
-                expected="numbers separated by ',' and blocks separated by ';'",
-                got=repr(text),
-                fix=self._hint(),
-            ) from None
-        widths = sorted({len(row) for row in rows})
-        if len(widths) > 1:
-            raise DesignError(
-                "The blocks of the design have different numbers of values.",
-                expected=f"{len(self.variables)} values in every block",
-                got=f"blocks of {' and '.join(map(str, widths))} values",
-                fix=self._hint(),
-            )
-        return self.check(rows)
-
-    def _parse_block(self, values: Sequence[str]) -> list[float]:
-        known = [*self.described, *[self.described[-1]] * len(values)]
-        return [variable.parse(value) for variable, value in zip(known, values, strict=False)]
-
-    def format(self, design: ArrayLike, digits: int = 3) -> str:
-        """Write a design so that `parse` reads it."""
-        rows = np.round(np.asarray(design, dtype=np.float64), digits) + 0.0  # never -0
-        return "; ".join(",".join(self._format_value(value, i) for i, value in enumerate(row)) for row in rows)
-
-    def _format_value(self, value: float, variable: int) -> str:
-        categories = self.described[variable].categories if variable < len(self.described) else ()
-        if categories and 0 <= value < len(categories) and float(value).is_integer():
-            return categories[int(value)]
-        return str(np.format_float_positional(value, trim="-"))
-
-    def example(self) -> str:
-        """The design in the middle of the space, as `parse` reads it."""
-        return self.format(self.from_unit(np.full(self.shape, 0.5)))
-
-    def _hint(self) -> str:
-        return f'write it as "{self.example()}"'
-
-
-def _features(variable: Variable) -> int:
-    """Numbers that describe a variable to a network."""
-    return len(variable.categories) if len(variable.categories) > 2 else 1
+        return DesignError(f"The design {what}.", where=where, expected=expected, got=got, fix=hint(self))
 
 
 def _depth(designs: ArrayLike) -> int:

@@ -1,0 +1,141 @@
+"""After a search: check what its estimator says, ask it about data, write the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ModelError, StudyError, nearest
+from .frame import command, show
+from .options import AsJson, Seed, StudyPath, read_study, run_folder, seed_of
+
+if TYPE_CHECKING:
+    from ..study import Study
+
+
+@command
+def validate(
+    study: StudyPath,
+    at: Annotated[
+        list[str] | None, typer.Option("--at", metavar="NAME=X", help="A true parameter: aeg.phi=0.8. Can be repeated.", show_default=False)
+    ] = None,
+    n: Annotated[int, typer.Option("--n", metavar="N", min=100, help="Simulated participants at each design.")] = 1500,
+    n_exact: Annotated[int, typer.Option("--exact", metavar="N", min=0, help="Participants with exact answers; 0 for none.")] = 1500,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check what the study's estimator says, on simulated participants whose truth is known.
+
+    At the recommended design and at baseline designs: which model is taken for which, how well parameters are recovered, whether
+    probabilities can be taken at their word, and how far everything is from the exact answer where there is one. Needs a finished
+    run; the checks are kept in it for the report.
+
+    \b
+    Example:
+      tellapart validate examples/bandit
+    """
+    from ..progress import progress_bar
+    from ..run import Run
+    from ..validation.words import in_words
+
+    plan = read_study(study)
+    run = Run.finished(plan, run_folder(study))
+    with progress_bar("validating") as report:
+        checks = run.result().validate(parameters=_true_values(plan, at or []), n=n, n_exact=n_exact, seed=seed, progress=report)
+    show(checks.to_json() if as_json else "\n".join(in_words(checks)))
+
+
+@command
+def posterior(
+    study: StudyPath,
+    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A long table of data.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write one row for each participant.")],
+    samples: Annotated[Path | None, typer.Option("--samples", metavar="FILE.csv", help="Where to write draws of the parameters.")] = None,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="How many draws for each participant.")] = 1000,
+    design: Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write who behaved like which model, with which parameters.
+
+    Needs a finished run. One row for each participant: the most probable model and a column probability.MODEL for each, and for each
+    parameter its posterior mean, sd, median and 5 and 95 % quantiles, as far as the study is about them. Then unlike_models: true if
+    the data look like nothing that the models produce, with its p-value; of participants whom they do describe, 1 % are flagged.
+
+    \b
+    Example:
+      tellapart posterior examples/bandit data.csv --out posterior.csv
+    """
+    from ..files import written_whole
+    from ..progress import progress_bar
+    from ..run import Run
+    from ..tasks.text import parse_design
+
+    plan = read_study(study)
+    run = Run.finished(plan, run_folder(study))
+    designs = None if design is None else parse_design(plan.task.design_space, design)
+    if samples is not None and plan.goal == "discriminate":
+        raise StudyError(
+            "The goal 'discriminate' is not about parameters: there are no draws.", got=f"--samples {samples}", fix="leave it out"
+        )
+    behavior = plan.task.read_csv(data)
+    with written_whole(out) as table, progress_bar("reading the data") as progress:
+        known = run.result().posterior(behavior, designs, draws, seed_of(plan, seed), progress)
+        known.to_table().to_csv(table, index=False)
+    if samples is not None:
+        with written_whole(samples) as table:
+            known.samples_table().to_csv(table, index=False)
+    counts = {name: known.models.most_probable.count(name) for name in known.models.names} if known.models else {}
+    result = {"out": str(out), "participants": len(known), "most_probable": counts, **({"samples": str(samples)} if samples else {})}
+    flagged = int(known.trust.flagged.sum()) if known.trust else 0
+    result["unlike_models"] = flagged
+    shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
+    strange = f"; {flagged} unlike anything the models produce: do not trust what is said of them" if flagged else ""
+    show(result if as_json else f"{len(known)} participants{shares}{strange}; written to {out}")
+
+
+@command
+def report(
+    study: StudyPath,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="Where to write it; run/report.html if not given.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report of a finished run: one HTML file that opens anywhere.
+
+    It has the recommendation, the design as a picture, what it tells against designs of habit, how many trials are needed, how well
+    models and parameters are recovered, whether to trust it, how it was done, what to cite and how to reproduce it. Checks that
+    `tellapart validate` has made are used; if there are none, they are made first.
+
+    \b
+    Example:
+      tellapart report examples/bandit --out report.html
+    """
+    from ..files import written_whole
+    from ..progress import progress_bar
+    from ..run import Run
+
+    plan, target = read_study(study), out or run_folder(study) / "report.html"
+    result = Run.finished(plan, run_folder(study)).result()
+    with written_whole(target) as page, progress_bar("writing the report") as progress:
+        checks = None if seed is None else result.validate(seed=seed, progress=progress)
+        page.write_text(result.report(checks, progress), "utf-8")
+    show({"report": str(target)} if as_json else f"The report is in {target}")
+
+
+def _true_values(study: Study, texts: list[str]) -> dict[str, dict[str, float]]:
+    """True parameters that were written out as "model.parameter=value", by model."""
+    known = {f"{model.name}.{name}" for model in study.models for name in model.parameters}
+    values: dict[str, dict[str, float]] = {}
+    for text in texts:
+        place, _, value = text.partition("=")
+        if place.strip() not in known:
+            raise ModelError(f"The study has no parameter '{place}'.", where=f"--at {text}", fix=nearest(place.strip(), known))
+        model, name = place.strip().rsplit(".", 1)
+        try:
+            values.setdefault(model, {})[name] = float(value)
+        except ValueError:
+            raise ModelError("The value of a parameter is not a number.", where=f"--at {text}", expected=f"{place}=0.5") from None
+    return values

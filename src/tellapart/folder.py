@@ -1,0 +1,86 @@
+"""The folder of a run, as files: JSON that is written whole or not at all, and the journal.
+
+journal.sqlite          what has been computed; a stopped run goes on from it
+*.safetensors           trained networks
+study.json              what the run is of: task, models, question, seed, settings, and a fingerprint of the user's own code
+result.json             the design, its information, the history of the search; the same bytes for the same study
+failures.jsonl          simulations that failed and were skipped, if the study says so
+provenance.json         versions, machine and times
+validation.json         the checks of `tellapart validate`
+curve.json              information against the number of trials
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import RunError
+from .files import written_whole
+from .journal import FILE, Journal
+
+ESTIMATOR = "estimator.safetensors"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything about a run is kept."""
+
+    path: Path
+
+    @property
+    def journal(self) -> Journal:
+        """What has been computed."""
+        return Journal(self.path)
+
+    @property
+    def estimator(self) -> Path:
+        """The weights of the trained estimator."""
+        return self.path / ESTIMATOR
+
+    def has(self, name: str) -> bool:
+        """Is there such a file?"""
+        return (self.path / name).is_file()
+
+    def read(self, name: str) -> Any:
+        """The content of a JSON file."""
+        return json.loads((self.path / name).read_text("utf-8"))
+
+    def write(self, name: str, content: Any) -> None:
+        """Write a JSON file."""
+        with written_whole(self.path / name) as temporary:
+            temporary.write_text(dumps(content) + "\n", "utf-8")
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the search took, the last time it was run."""
+        return float(self.read("provenance.json")["seconds"]) if self.has("provenance.json") else None
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The simulations that failed and were skipped."""
+        file = self.path / "failures.jsonl"
+        return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
+
+    def write_failures(self) -> None:
+        """What the journal has of simulations that failed, as a file that can be read, one line for each."""
+        failures = [entry for _, entry in self.journal.items("failure/")]
+        if failures:
+            with written_whole(self.path / "failures.jsonl") as temporary:
+                temporary.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in failures), "utf-8")
+
+    def clear(self) -> None:
+        """Delete the run, but only what is one: never a folder with something else in it."""
+        if not self.path.exists() or not any(self.path.iterdir()):
+            return
+        if not self.has("study.json") and not self.has(FILE):
+            raise RunError("This is no run folder; it is not emptied.", where=str(self.path), fix="choose another folder")
+        shutil.rmtree(self.path)
+
+
+def dumps(content: Any) -> str:
+    """JSON in one form, so that equal contents are equal bytes."""
+    return json.dumps(content, indent=1, sort_keys=True, allow_nan=False)

@@ -1,0 +1,168 @@
+"""Between two bounds: information by likelihood where integrals over parameters have to be sampled.
+
+With draws theta_1 … theta_L from a proposal q_m(theta | y) for each model, and weights w = p(y | theta, m) p(theta) / q_m(theta | y),
+
+    Z = sum over m of p(m) (1 / L) sum over l of w_ml
+
+is unbiased for p(y), so that E log Z <= log p(y). If one of the draws of the true model is replaced by the true parameters, which are a
+draw from the posterior, then E log Z >= log p(y) (Grosse, Ghahramani & Adams 2015; Foster et al. 2020). The same holds for p(y | m) and,
+over nuisance parameters, for p(y | m, theta_A). So
+
+    I(v; y) = E log p(y | v) - E log p(y)
+
+lies between what the two make of it, and how far they are apart says how good the proposal is: the prior will do for a few parameters, a
+trained posterior for more. Draws come from a mixture of both, so that no weight can be large because the network overlooked something.
+
+References:
+    Grosse, Ghahramani & Adams (2015), Sandwiching the marginal likelihood using bidirectional Monte Carlo.
+    Foster, Jankowiak, O'Meara, Teh & Rainforth (2020), A unified stochastic gradient approach to designing Bayesian-optimal experiments.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ..behavior import Behavior
+from ..models.base import LikelihoodModel
+from ..models.evidence import require_likelihoods
+from ..models.simulation import Simulations
+from ..question import Question
+from ..tasks.base import Task
+from .estimate import Floats, Pointwise
+
+DRAWS = 2048
+"""L, if the proposal is the prior."""
+FROM_PRIOR = 0.2
+"""The share of draws from the prior, if there is another proposal."""
+TOGETHER = 20_000
+"""Pairs of participant and draw whose likelihood is asked for at once."""
+
+
+class Proposal(Protocol):
+    """A posterior to draw all parameters of a model from, on the normal scale."""
+
+    def draw(self, m: int, behavior: Behavior, designs: Floats, draws: int, rng: np.random.Generator) -> Floats:
+        """Draws (L, N, P)."""
+        ...
+
+    def log_density(self, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
+        """log q(z | y) at z (L, N, P), (L, N)."""
+        ...
+
+
+def information_between(
+    task: Task,
+    question: Question,
+    simulations: Simulations,
+    rng: np.random.Generator,
+    proposal: Proposal | None = None,
+    draws: int = DRAWS,
+) -> tuple[Pointwise, Pointwise]:
+    """What simulated participants contribute to a lower and to an upper bound of the information."""
+    sampler = _Sampler(task, question, simulations, rng, proposal, draws)
+    models, prior, failed = simulations.model, question.prior, len(simulations.failures)
+    given = [sampler.given(with_truth) for with_truth in (False, True)]
+    evidence = [sampler.evidences(with_truth) for with_truth in (False, True)]
+    marginal = [logsumexp(part + question.log_prior, axis=1) for part in evidence]
+    correct = (evidence[0] + question.log_prior).argmax(1) == models if question.about_models else None
+    lower = Pointwise(given[0] - marginal[1], models, prior, "lower bound", None, correct, failed)
+    return lower, Pointwise(given[1] - marginal[0], models, prior, "upper bound", None, correct, failed)
+
+
+class _Sampler:
+    """Weighted draws for simulated participants; see above."""
+
+    def __init__(
+        self, task: Task, question: Question, simulations: Simulations, rng: np.random.Generator, proposal: Proposal | None, draws: int
+    ) -> None:
+        self.task, self.question, self.simulations, self.proposal = task, question, simulations, proposal
+        self.models, self.draws, self.rng = require_likelihoods(question.models), draws, rng
+        self._weights = [self._log_weights(m) for m in range(len(self.models))]
+        self._at_truth = self._truth_weights()
+
+    def evidences(self, with_truth: bool) -> Floats:
+        """log of the estimates of p(y | m), (N, M); one draw of the true model replaced by the truth, if so asked."""
+        columns = [logsumexp(weights, axis=0) for weights in self._weights]
+        for m, weights in enumerate(self._weights if with_truth else []):
+            chosen = self.simulations.model == m
+            rest = logsumexp(weights[1:, chosen], axis=0)
+            columns[m][chosen] = np.logaddexp(rest, self._at_truth[chosen])
+        return np.asarray(np.stack(columns, axis=1) - np.log(self.draws))
+
+    def given(self, with_truth: bool) -> Floats:
+        """log of the estimates of p(y | v), (N,)."""
+        people = np.arange(len(self.simulations))
+        values = self.evidences(with_truth)[people, self.simulations.model]
+        for m, model in enumerate(self.models):
+            asked, chosen = self.question.parameters(m), np.flatnonzero(self.simulations.model == m)
+            if asked and len(chosen):
+                values[chosen] = self._given_parameters(m, model, list(asked), chosen, with_truth)
+        return values
+
+    def _given_parameters(self, m: int, model: LikelihoodModel, asked: list[str], chosen: NDArray[np.intp], with_truth: bool) -> Floats:
+        """log p(y | m, theta_A) of the participants `chosen`; the others' parameters are nuisance, drawn from their prior."""
+        part = self.simulations[chosen]
+        truth = part.truth(m)
+        draws = 1 if len(asked) == len(model.parameters) else self.draws
+        z = self.rng.standard_normal((draws, len(chosen), len(model.parameters)))
+        for p, (name, prior) in enumerate(model.parameters.items()):
+            if name in asked or with_truth or draws == 1:
+                rows = slice(None) if name in asked or draws == 1 else slice(0, 1)
+                z[rows, :, p] = prior.to_normal(truth[name])
+        log_likelihood = self._likelihoods(model, part.behavior, part.designs, z, truth, asked)
+        return np.asarray(logsumexp(log_likelihood, axis=0) - np.log(draws))
+
+    def _log_weights(self, m: int) -> Floats:
+        """log w of draws for everybody, (L, N)."""
+        model, people = self.models[m], self.simulations
+        z = self.rng.standard_normal((self.draws, len(people), len(model.parameters)))
+        if self.proposal is None:
+            return self._likelihoods(model, people.behavior, people.designs, z)
+        drawn = self.proposal.draw(m, people.behavior, people.designs, self.draws, self.rng)
+        z = np.where(self.rng.random((*z.shape[:2], 1)) < FROM_PRIOR, z, drawn)
+        return np.asarray(self._likelihoods(model, people.behavior, people.designs, z) - self._log_mixture(m, z, people))
+
+    def _log_mixture(self, m: int, z: Floats, people: Simulations) -> Floats:
+        """log of the density of the mixture that draws come from, over that of the prior, (L, N)."""
+        if self.proposal is None:
+            return np.zeros(z.shape[:2])
+        log_prior = -0.5 * (z**2 + np.log(2 * np.pi)).sum(-1)
+        log_q = self.proposal.log_density(m, people.behavior, people.designs, z) - log_prior
+        return np.asarray(np.logaddexp(np.log(FROM_PRIOR), np.log1p(-FROM_PRIOR) + log_q))
+
+    def _truth_weights(self) -> Floats:
+        """log w at the true parameters, (N,)."""
+        weights = np.empty(len(self.simulations))
+        for m, model in enumerate(self.models):
+            part, chosen = self.simulations.of(m), self.simulations.model == m
+            if len(part):
+                truth = part.truth(m)
+                z = np.stack([prior.to_normal(truth[name]) for name, prior in model.parameters.items()], axis=-1)[None] if truth else None
+                likelihood = model.log_likelihood(truth, part.behavior, part.designs, self.task)
+                weights[chosen] = likelihood - (0.0 if z is None else self._log_mixture(m, z, part)[0])
+        return weights
+
+    def _likelihoods(
+        self,
+        model: LikelihoodModel,
+        behavior: Behavior,
+        designs: Floats,
+        z: Floats,
+        truth: dict[str, Floats] | None = None,
+        exactly: list[str] | None = None,
+    ) -> Floats:
+        """log p(y | theta) at parameters z (L, N, P), (L, N); those named `exactly` are taken from the truth, digit by digit."""
+        draws, n = z.shape[:2]
+        out, size = np.empty((draws, n)), max(1, TOGETHER // max(1, n))
+        for start in range(0, draws, size):
+            rows = z[start : start + size]
+            everybody = np.tile(np.arange(n), len(rows))
+            values = {name: prior.from_normal(rows[:, :, p].reshape(-1)) for p, (name, prior) in enumerate(model.parameters.items())}
+            values |= {name: (truth or {})[name][everybody] for name in exactly or []}
+            part = model.log_likelihood(values, behavior[everybody], designs[everybody], self.task)
+            out[start : start + size] = part.reshape(len(rows), n)
+        return out

@@ -1,0 +1,102 @@
+"""Encoders: learned summaries of behavior.
+
+An encoder maps the behavior of N participants to summary statistics (N, S). `features` says what of each trial it looks at; `prepare`,
+the one place at which NumPy becomes torch, brings that to a scale without units; `forward` is the network that is trained.
+
+A new encoder is one file in this folder with one class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..behavior import Behavior, Field
+from ..tasks.base import Task
+from ..tasks.scaling import describe, features
+
+
+class Encoder(nn.Module, ABC):
+    """Behavior to summary statistics.
+
+    Arguments:
+        task: What is recorded.
+        summaries: S, the number of summary statistics.
+    """
+
+    name: ClassVar[str]
+    """What a study file calls the encoder."""
+
+    any_length: ClassVar[bool] = True
+    """Does it take experiments with fewer trials and blocks than the task has?"""
+
+    centre: Tensor
+    scale: Tensor
+
+    def __init__(self, task: Task, features: int, summaries: int) -> None:
+        super().__init__()
+        self.task, self.summaries = task, summaries
+        self.register_buffer("centre", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+
+    @abstractmethod
+    def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
+        """What is known of each trial, (N, B, T, F)."""
+
+    @abstractmethod
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Summary statistics (N, S) of prepared inputs."""
+
+    def learn_scale(self, behavior: Behavior) -> None:
+        """Learn from simulated behavior in which range features lie, so that nothing depends on the units of what is recorded.
+
+        Features that take two values or fewer stay as they are. The others are measured from their median, in units of the distance
+        between their quartiles, and beyond a few units on a logarithmic scale: an extreme value is not to drown the others.
+        """
+        recorded = self.features(behavior)[behavior.mask].astype(np.float64)
+        for f, column in enumerate(recorded.T):
+            if len(np.unique(column[:2000])) > 2:
+                low, middle, high = np.quantile(column, (0.25, 0.5, 0.75))
+                self.centre[f] = middle
+                self.scale[f] = (high - low) / 1.349 or column.std() or 1.0
+
+    def prepare(self, behavior: Behavior, designs: NDArray[np.float64]) -> Tensor:
+        """Inputs of the network, (N, B, T, F'): features, then each block's design if the estimator must see it, then the mask.
+
+        Arguments:
+            designs: (N, B, V); used where the task says that designs act on behavior directly.
+        """
+        mask, changed = behavior.mask, ((self.scale != 1.0) | (self.centre != 0.0)).cpu().numpy()
+        features = self.features(behavior)
+        if changed.any():
+            unit = (features[..., changed] - self.centre.cpu().numpy()[changed]) / self.scale.cpu().numpy()[changed]
+            features = features.copy()
+            features[..., changed] = np.where(mask[..., None], np.arcsinh(unit), 0.0)
+        parts = [features.astype(np.float32)]
+        if not self.task.design_acts_through_data:
+            scaled = describe(self.task.design_space, designs)[:, : mask.shape[1], None, :]
+            parts.append(np.broadcast_to(scaled, (*mask.shape, scaled.shape[-1])))
+        parts.append(mask[..., None].astype(np.float32))
+        return torch.from_numpy(np.concatenate(parts, axis=-1))
+
+    @property
+    def extra(self) -> int:
+        """How many numbers `prepare` adds to the features."""
+        return 1 + (0 if self.task.design_acts_through_data else features(self.task.design_space))
+
+
+def field_features(values: NDArray[np.generic], field: Field, *, one_hot: bool) -> NDArray[np.floating[Any]]:
+    """A field as network inputs (..., F): categories one-hot or as they are, counts and positive numbers on a log scale."""
+    if field.kind == "categorical" and one_hot:
+        return np.eye(field.levels or 1, dtype=np.float32)[values.astype(np.intp)]
+    numbers = values.astype(np.float64)
+    if field.kind == "count":
+        numbers = np.log1p(numbers)
+    if field.kind == "positive":
+        numbers = np.log(np.maximum(numbers, 1e-300))
+    return numbers[..., None].astype(np.float32 if field.kind != "real" else np.float64)

@@ -1,0 +1,84 @@
+"""Encoders that describe trials one by one and pool them: any number of trials and blocks, missed ones too, with one set of weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from ..tasks.base import Task
+from .base import Encoder
+
+
+class PooledEncoder(Encoder):
+    """Trials are described one by one, then pooled: what `SequenceEncoder` and `HistoryEncoder` share.
+
+    A shared network turns each trial into hidden units h_t and a few learned symbols e_t. Pooled over all trials of all
+    blocks are
+
+        sum_t h_t                         what happened, whatever the order: the form of a log likelihood without memory;
+        sum_t e_t e_{t-l}^T, l = 1 … L    what followed what at a distance l: transition counts of learned symbols;
+        sum_t e_t m_t^T                   what followed what was last kept in mind, m_{t+1} = k_t m_t + e_t, where k_t in (0, 1)
+                                          is how much of the memory outlives trial t, learned from that trial.
+
+    The last two are for models with a latent state that moves from trial to trial: a memory passes over trials that say
+    nothing about it. All are sums, so that the number of trials and blocks is free, and order is kept at the price of a few small
+    matrix products. A linear layer turns them into summary statistics.
+
+    Arguments:
+        features: How many describe a trial, beside its design and its mask.
+        more: How many further numbers `describe` adds.
+        summaries: S.
+        width: Hidden units of the shared network.
+        symbols: How many learned symbols.
+        lags: L.
+        memories: How many memories, each with a k_t of its own.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        features: int,
+        summaries: int = 128,
+        width: int = 64,
+        symbols: int = 12,
+        lags: int = 4,
+        memories: int = 2,
+        more: int = 0,
+    ) -> None:
+        super().__init__(task, features, summaries)
+        self.lags = max(0, min(lags, task.trials - 1))
+        self.first = nn.Linear(features + self.extra + more, width)
+        # hidden units, symbols and k_t of a trial in one matrix product: what they read is the largest tensor there is
+        self.second = nn.Linear(width, width + symbols + memories)
+        self.split = [width, symbols, memories]
+        self.last = nn.Linear(width + (self.lags + memories) * symbols**2 + 1, summaries)
+        self.per_trial = 1.0 / task.trials
+
+    @abstractmethod
+    def describe(self, inputs: Tensor) -> Tensor:
+        """What the shared network sees of each trial, (N, B, T, F)."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        n, mask = len(inputs), inputs[..., -1:]
+        first = torch.relu(self.first(self.describe(inputs)))
+        hidden, symbols, keep = self.second(first).split(self.split, dim=-1)
+        # the masked sum over trials as a matrix product: one pass where two would be needed
+        happened = torch.bmm(mask.reshape(n, 1, -1), torch.relu(hidden).flatten(1, 2)).squeeze(1)
+        symbols = (symbols * mask).flatten(0, 1)
+        pairs = [torch.bmm(symbols[:, lag:].transpose(1, 2), symbols[:, :-lag]) for lag in range(1, self.lags + 1)]
+        kept = torch.where(mask > 0, torch.sigmoid(keep), 1.0).flatten(0, 1)
+        pairs.append(torch.bmm(symbols.transpose(1, 2), self._memories(symbols, kept)))
+        followed = torch.cat([pair.flatten(1) for pair in pairs], dim=-1).reshape(n, inputs.shape[1], -1).sum(1)
+        summaries: Tensor = self.last(torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.per_trial)
+        return summaries
+
+    def _memories(self, symbols: Tensor, kept: Tensor) -> Tensor:
+        """What each trial finds in memory, (N B, T, memories * symbols), from symbols (N B, T, E) and k (N B, T, memories)."""
+        memory = symbols.new_zeros(len(symbols), kept.shape[-1], symbols.shape[-1])
+        found = []
+        for k, e in zip(kept.unbind(1), symbols.unbind(1), strict=True):
+            found.append(memory)
+            memory = torch.addcmul(e[:, None], k[..., None], memory)
+        return torch.stack(found, dim=1).flatten(2)

@@ -1,0 +1,42 @@
+"""The encoder that needs nothing but the types of the fields."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..behavior import Behavior
+from ..tasks.base import Task
+from .base import field_features
+from .pooled import PooledEncoder
+
+
+class SequenceEncoder(PooledEncoder):
+    """Trials as they were recorded, with a recurrent network in place of knowledge of the task.
+
+    Arguments:
+        units: Of the recurrent network, which carries a block's past to each of its trials.
+    """
+
+    name: ClassVar[str] = "sequence"
+
+    def __init__(
+        self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2, units: int = 32
+    ) -> None:
+        recorded = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
+        super().__init__(task, recorded, summaries, width, symbols, lags, memories, more=units)
+        self.recurrent = nn.GRU(recorded + self.extra, units)
+
+    def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
+        return np.concatenate([field_features(behavior.fields[f.name], f, one_hot=True) for f in self.task.fields], axis=-1)
+
+    def describe(self, inputs: Tensor) -> Tensor:
+        n, blocks, trials, width = inputs.shape
+        past = self.recurrent(inputs.reshape(n * blocks, trials, width).transpose(0, 1))[0].transpose(0, 1)
+        before = F.pad(past, (0, 0, 1, 0))[:, :-1].reshape(n, blocks, trials, -1)
+        return torch.cat([before, inputs], dim=-1)

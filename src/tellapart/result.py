@@ -1,0 +1,181 @@
+"""The result of a run: the found design, and what it can tell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .behavior import Behavior
+from .folder import RunFolder
+from .information.estimate import Floats, InformationEstimate
+from .posterior import Posterior, infer
+from .progress import Progress, unheard
+from .search.base import Alternative, Baseline, Found, Job
+from .study import Study
+from .tasks.text import format_design
+from .workers import Workers, simulating_with
+
+if TYPE_CHECKING:
+    from .estimators.base import Estimator
+    from .validation.suite import Validation
+    from .validation.trust import Trust
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DesignResult:
+    """The found design, and what it can tell.
+
+    Arguments:
+        study: What was asked.
+        found: What the search found.
+        folder: Where it is kept.
+    """
+
+    study: Study
+    found: Found
+    folder: RunFolder
+    _keep: Any = None
+
+    @property
+    def design(self) -> Floats:
+        """The recommended design, (B, V)."""
+        return self.found.design
+
+    @property
+    def information(self) -> InformationEstimate:
+        """The information of the recommended design."""
+        return self.found.information
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """What designs chosen by habit would tell."""
+        return self.found.baseline
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other good designs with their information."""
+        return self.found.alternatives
+
+    def __repr__(self) -> str:
+        design = format_design(self.study.task.design_space, self.design)
+        return f"DesignResult of '{self.study.name}': {design}, {self.information}; kept in {self.folder.path}"
+
+    def posterior(
+        self, data: Any, designs: ArrayLike | None = None, draws: int = 1000, seed: int = 0, progress: Progress = unheard
+    ) -> Posterior:
+        """Who behaved like which model, with which parameters.
+
+        Arguments:
+            data: A `Behavior`, or a long table (a pandas DataFrame).
+            designs: What participants were run at, if not at the recommended design: (B, V) or (N, B, V).
+            draws: How many draws from the posterior of parameters.
+        """
+        posterior = infer(self.found.estimator, self._behavior(data), self.design if designs is None else designs, draws, seed)
+        return replace(posterior, trust=self.trust(data, designs, progress))
+
+    def trust(self, data: Any, designs: ArrayLike | None = None, progress: Progress = unheard) -> Trust:
+        """Do the data of each participant look like anything that the models can produce?"""
+        from .validation.trust import trust
+
+        where = self.design if designs is None else designs
+        return trust(self.found.estimator, self._behavior(data), where, seed=self.study.seed, progress=progress)
+
+    def validate(self, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Validation:
+        """The checks of the estimator at the recommended design and at baseline designs.
+
+        Arguments:
+            keep: Keep them in the run folder, for the report.
+            settings: See `tellapart.validation.suite.validate`.
+        """
+        from .validation.suite import validate
+
+        seed = self.study.seed if seed is None else seed
+        checks = validate(
+            self.found.estimator,
+            self.design,
+            information=self.information,
+            baseline=self.baseline,
+            seed=seed,
+            progress=progress,
+            **settings,
+        )
+        if keep:
+            self.folder.write("validation.json", checks.to_json())
+        return checks
+
+    def curve(self, progress: Progress = unheard) -> list[dict[str, Any]]:
+        """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
+        from .curve import information_curve, reads_any_length
+
+        if not reads_any_length(self.found.estimator):
+            return []
+        if not self.folder.has("curve.json"):
+            points = information_curve(self.found.estimator, self.design, seed=self.study.seed, progress=progress)
+            self.folder.write("curve.json", [point.to_json() for point in points])
+        return list(self.folder.read("curve.json"))
+
+    def report(self, validation: Validation | None = None, progress: Progress = unheard) -> str:
+        """The report as one HTML page.
+
+        Arguments:
+            validation: The checks; those of the run folder, or new ones, if not given.
+        """
+        from .report.page import Content, render
+        from .validation.suite import Validation
+
+        if validation is None:
+            kept = self.folder.has("validation.json")
+            validation = Validation.from_json(json.dumps(self.folder.read("validation.json"))) if kept else self.validate(progress=progress)
+        content = Content(
+            name=self.study.name,
+            task=self.study.task,
+            question=self.study.question,
+            search=self.study.search,
+            result=json.loads(json.dumps(self.found.to_json())),
+            provenance=self.folder.read("provenance.json") if self.folder.has("provenance.json") else {},
+            validation=validation,
+            curve=self.curve(progress),
+            study_text=self.study.to_toml(),
+            failures=self.folder.failures,
+        )
+        return render(content)
+
+    def summaries(self, data: Any, designs: ArrayLike | None = None) -> NDArray[np.float32]:
+        """The learned summary statistics of data, (N, S)."""
+        return self.found.estimator.summaries(self._behavior(data), self.design if designs is None else designs)
+
+    def evaluate(
+        self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress = unheard
+    ) -> list[InformationEstimate]:
+        """The information of other designs, estimated as the found design's was."""
+        return evaluate_designs(self.study, self.folder, self.found.estimator, designs, seed, Workers.of(workers), progress)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the command line prints."""
+        found = {key: value for key, value in self.found.to_json().items() if key != "trace"}
+        return {**found, "study": self.study.name, "run": str(self.folder.path), "seconds": self.folder.seconds}
+
+    def _behavior(self, data: Any) -> Behavior:
+        return self.study.task.check(data) if isinstance(data, Behavior) else self.study.task.read_table(data)
+
+
+def evaluate_designs(
+    study: Study,
+    folder: RunFolder,
+    estimator: Estimator | None,
+    designs: Sequence[ArrayLike],
+    seed: int | None,
+    workers: Workers,
+    progress: Progress,
+) -> list[InformationEstimate]:
+    """The information of given designs, each (B, V), as the study's search estimates it, with a trained estimator if there is one."""
+    checked = [study.task.design_space.check(design) for design in designs]
+    with simulating_with(workers):
+        job = Job(study.task, study.question, study.seed if seed is None else seed, folder.journal, progress, workers)
+        estimates = study.search.evaluate(job, checked, estimator)
+    folder.write_failures()
+    return estimates

@@ -1,0 +1,148 @@
+"""The task's rules in motion: responses of a trial in, outcomes out.
+
+    environment = task.environment(designs, rng)
+    while not environment.done:
+        outcomes = environment.step({"choice": …})
+    return environment.behavior
+
+An environment serves N simulated participants at once, in step, or one live participant (N = 1). Between trials it can be saved as
+plain data that JSON can hold, and restored in another process: it then goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..behavior import Behavior, Field
+from ..errors import DataError
+
+if TYPE_CHECKING:
+    from .base import Task
+    from .space import Floats
+
+Values = Mapping[str, NDArray[Any]]
+"""A field's name to its values of one trial, (N,)."""
+
+
+class Environment(ABC):
+    """The rules of a task for N participants.
+
+    Arguments:
+        task: Whose rules they are.
+        designs: What each participant is run at, (N, B, V).
+        rng: Where the luck of outcomes comes from.
+    """
+
+    def __init__(self, task: Task, designs: Floats, rng: np.random.Generator) -> None:
+        self.task, self.designs, self.rng = task, designs, rng
+        self.block, self.trial, self.lengths = 0, 0, task.lengths(designs)
+        shape = (len(designs), task.blocks, task.trials)
+        self._fields = {f.name: np.zeros(shape, f.dtype) for f in task.fields}
+        self._mask = np.zeros(shape, bool)
+        self.state: dict[str, NDArray[Any]] = {}
+        """What the rules themselves have to remember, beyond what was recorded; saved and restored with the rest."""
+
+    @abstractmethod
+    def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
+        """Draw the outcomes of the present trial for these responses, (N,) each, given all that was recorded before."""
+
+    def learn(self, responses: Values, outcomes: Values) -> None:  # noqa: B027  (a hook: most rules remember nothing)
+        """Bring `state` up to date after a trial; for rules that depend on what happened before."""
+
+    @property
+    def done(self) -> bool:
+        """Is the experiment over?"""
+        return self.block >= self.task.blocks
+
+    @property
+    def behavior(self) -> Behavior:
+        """What was recorded so far."""
+        return Behavior(dict(self._fields), self._mask)
+
+    def before(self, name: str) -> NDArray[Any]:
+        """What a field held in the earlier trials of the present block, (N, t)."""
+        return self._fields[name][:, self.block, : self.trial]
+
+    def step(self, responses: Mapping[str, ArrayLike], missed: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
+        """Play the present trial and go on to the next.
+
+        Arguments:
+            responses: A value for each participant and each field that participants give, (N,); or one value for all.
+            missed: Who did not respond, (N,): nothing is recorded for them.
+
+        Returns:
+            The outcomes, (N,) each.
+        """
+        if self.done:
+            raise DataError("The experiment is over: there is no further trial.", expected=f"at most {self.task.blocks} blocks")
+        given = self._checked(responses, np.zeros(len(self.designs), bool) if missed is None else np.asarray(missed, bool))
+        outcomes = self.draw(given)
+        self.follow(given, outcomes, missed)
+        return outcomes
+
+    def follow(self, responses: Values, outcomes: Values, missed: ArrayLike | None = None) -> None:
+        """Record a trial whose outcomes are known already, and go on to the next."""
+        recorded = self.trial < self.lengths[:, self.block]
+        recorded = recorded if missed is None else recorded & ~np.asarray(missed, bool)
+        for name, values in {**responses, **outcomes}.items():
+            self._fields[name][:, self.block, self.trial] = np.where(recorded, values, 0)
+        self._mask[:, self.block, self.trial] = recorded
+        self.learn(responses, outcomes)
+        self.trial += 1
+        if self.trial >= self.lengths[:, self.block].max(initial=0):
+            self.block, self.trial = self.block + 1, 0
+
+    def save(self) -> dict[str, Any]:
+        """All that is needed to go on, as JSON can hold it."""
+        return {
+            "block": self.block,
+            "trial": self.trial,
+            "rng": _plain(self.rng.bit_generator.state),
+            "fields": {name: values.tolist() for name, values in self._fields.items()},
+            "mask": self._mask.tolist(),
+            "state": {name: values.tolist() for name, values in self.state.items()},
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `save` gave."""
+        self.block, self.trial = int(saved["block"]), int(saved["trial"])
+        self.rng.bit_generator.state = saved["rng"]
+        self._fields = {f.name: np.array(saved["fields"][f.name], f.dtype) for f in self.task.fields}
+        self._mask = np.array(saved["mask"], bool)
+        self.state = {name: np.array(values) for name, values in saved["state"].items()}
+
+    def _checked(self, responses: Mapping[str, ArrayLike], missed: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        expected = self.task.responses
+        if sorted(responses) != sorted(f.name for f in expected):
+            wanted, got = ", ".join(f.name for f in expected), ", ".join(responses)
+            raise DataError("These are not the responses of the task.", where=self._place(), expected=wanted, got=got)
+        return {f.name: self._allowed(f, np.asarray(responses[f.name]), missed) for f in expected}
+
+    def _allowed(self, field: Field, values: NDArray[Any], missed: NDArray[np.bool_]) -> NDArray[Any]:
+        values = np.broadcast_to(values, (len(self.designs),))
+        wrong = ~missed & ~field.allows(values)
+        if wrong.any():
+            got = f"{values[wrong][0]} from participant {int(np.argmax(wrong))}"
+            raise DataError(f"This is no '{field.name}'.", where=self._place(), expected=field.allowed, got=got)
+        return np.where(missed, 0, values).astype(field.dtype)
+
+    def _place(self) -> str:
+        return f"block {self.block}, trial {self.trial} (counted from 0)"
+
+
+class NoOutcomes(Environment):
+    """The rules of a task that only records responses."""
+
+    def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
+        return {}
+
+
+def _plain(value: Any) -> Any:
+    """The state of a random generator with plain numbers in the place of NumPy's."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -1,0 +1,116 @@
+"""How a trial of a task looks in a browser, declared once.
+
+A screen says which script draws a trial, what it shows, how it is answered and how an answer becomes the task's responses. What is
+shown is made on the server from the block's row of the design, so that a participant sees the trial and never the design:
+
+    stimuli(row, trials, rng)      what each trial of a block shows, as JSON can hold it; keys that begin with "_" stay on the server
+    introduction(row, stimuli)     what is shown before the first trial of a block, if anything
+    read(stimulus, answer)         the responses that an answer means
+
+An answer is the number of an option (for `answer="choice"`, in the order of the field's categories whatever the order on the
+screen), a number or a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, Sequence
+
+import numpy as np
+
+from ..behavior import Field
+from ..errors import StudyError
+
+if TYPE_CHECKING:
+    from .base import Task
+    from .space import Floats
+
+Stimulus = Mapping[str, Any]
+Answer = int | float | str
+
+SCRIPTS = ("bandit", "choice", "number")
+"""The scripts that come with tellapart; any other is a JavaScript file beside the study."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """How a trial looks and is answered.
+
+    Arguments:
+        script: "bandit" (arms that pay), "choice" (one of some options), "number", or a file beside the study: "screen.js".
+        answer: What the participant gives: a "choice" of an option, a "number" or a "text".
+        field: The response that the answer gives, where `read` does not say; the task's only one if not given.
+        options: What the options are called, in the order of the field's categories.
+        shuffled: Are the options shown in an order that is drawn anew for each participant and block? The data are un-shuffled.
+        deadline: Seconds until a trial without an answer is missed; none if not given.
+        seconds: The field that holds the response time in seconds, if the task records it.
+        feedback: Seconds for which an outcome is shown.
+        breaks: Is there a pause between blocks?
+        stimuli: What each trial shows; nothing beside the options if not given.
+        introduction: What is shown before a block.
+        read: What an answer means; the field itself if not given.
+    """
+
+    script: str = "choice"
+    answer: Literal["choice", "number", "text"] = "choice"
+    field: str = ""
+    options: tuple[str, ...] = ()
+    shuffled: bool = False
+    deadline: float | None = None
+    seconds: str | None = None
+    feedback: float = 0.9
+    breaks: bool = True
+    stimuli: Callable[[Floats, int, np.random.Generator], Sequence[Stimulus]] | None = None
+    introduction: Callable[[Floats, Sequence[Stimulus]], Stimulus] | None = None
+    read: Callable[[Stimulus, Answer], Mapping[str, float]] | None = None
+
+    def shown(self, row: Floats, trials: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+        """What each trial of a block shows, the server's own keys included."""
+        if self.stimuli is None:
+            return [{} for _ in range(trials)]
+        shown = [dict(stimulus) for stimulus in self.stimuli(row, trials, rng)]
+        if len(shown) != trials:
+            raise StudyError("The screen must show something at each trial.", expected=f"{trials} stimuli", got=len(shown))
+        return shown
+
+    def responses(self, task: Task, stimulus: Stimulus, answer: Answer, seconds: float) -> dict[str, float]:
+        """The task's responses that an answer means."""
+        read = {self.field_of(task).name: answer} if self.read is None else dict(self.read(stimulus, answer))
+        return {name: float(value) for name, value in read.items()} | ({self.seconds: seconds} if self.seconds else {})
+
+    def field_of(self, task: Task) -> Field:
+        """The response that the answer gives."""
+        candidates = [f for f in task.responses if f.name == self.field or (not self.field and f.name != self.seconds)]
+        if len(candidates) != 1:
+            what, expected = "The screen does not say which response an answer gives.", ", ".join(f.name for f in task.responses)
+            raise StudyError(
+                what, expected=f"one of {expected}", got=self.field or None, fix="declare it: Screen(field=…) or Screen(read=…)"
+            )
+        return candidates[0]
+
+    def choices(self, task: Task) -> int:
+        """How many options there are."""
+        return len(self.options) or (self.field_of(task).levels or 2)
+
+
+def screen_of(task: Task) -> Screen:
+    """The screen of a task that declares none: its only response as buttons or a number, above it the values of the block's design."""
+    response = Screen().field_of(task)
+    values = None if task.design_acts_through_data else _values_of(task)
+    if response.kind in ("categorical", "binary"):
+        labels = response.labels or (("no", "yes") if response.kind == "binary" else ())
+        return Screen("choice", options=labels, stimuli=values)
+    return Screen("number", answer="number", stimuli=values)
+
+
+def _values_of(task: Task) -> Callable[[Floats, int, np.random.Generator], list[Stimulus]]:
+    """Show the design variables of a block by name."""
+    from .text import format_design
+
+    space = task.design_space
+
+    def stimuli(row: Floats, trials: int, rng: np.random.Generator) -> list[Stimulus]:
+        values = format_design(space, row[None]).split(",")
+        return [{"lines": [f"{name}: {value}" for name, value in zip(space.names, values, strict=True)]}] * trials
+
+    return stimuli
