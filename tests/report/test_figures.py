@@ -6,15 +6,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tellapart import InformationEstimate
-from tellapart.priors import Uniform
+from tellapart import AEG, GLS, WSLTS, Difference, InformationEstimate, Question, Uniform
 from tellapart.report import figures, style
-from tellapart.validation.calibration import calibrate_models, calibrate_ranks
-from tellapart.validation.comparison import against_baseline
+from tellapart.validation.comparison import BaselineComparison
 from tellapart.validation.confusion import confusion_matrix
+from tellapart.validation.model_calibration import calibrate_models
+from tellapart.validation.rank_calibration import calibrate_ranks
 from tellapart.validation.recovery import AveragedPosterior, recover
 
-NAMES = ("wslts", "aeg", "gls")
+QUESTION = Question((WSLTS(), AEG(), GLS()))
 
 
 def rng():
@@ -26,7 +26,7 @@ def estimate(nats):
 
 
 def confusion():
-    return confusion_matrix(np.arange(300) % 3, rng().dirichlet([1, 1, 1], 300), NAMES)
+    return confusion_matrix(QUESTION, np.arange(300) % 3, rng().dirichlet([1, 1, 1], 300))
 
 
 def recovered():
@@ -39,7 +39,15 @@ def averaged(level):
     return AveragedPosterior("aeg", "phi", 0.4, 10, edges, (level, 1.0, 1.0, 2 - level), (1.0,) * 4, 0.2, (1.0,) * 4, 0.2)
 
 
-COMPARISON, TRUE = against_baseline(estimate(0.9), [estimate(0.5), estimate(0.6)]), np.arange(300) % 3
+def reliability():
+    return calibrate_models(np.arange(300) % 3, np.log(rng().dirichlet([1, 1, 1], 300)), 1e-3, rng())
+
+
+def ranks(**names):
+    return calibrate_ranks(rng().integers(0, 120, 500), 119, 1e-3, **names)
+
+
+COMPARISON = BaselineComparison(estimate(0.9), (estimate(0.5), estimate(0.6)), estimate(0.55), Difference(0.35, 0.01), 2)
 CURVE = [{"blocks": b, "trials": t, "nats": 0.01 * b * t, "se": 0.01} for b in (1, 2) for t in (5, 10, 20)]
 TRAINING = [{"step": 10 * i, "training": 0.1 * i} for i in range(5)] + [{"survey": "survey 0", "best": 0.4, "designs": 64}]
 
@@ -48,11 +56,11 @@ FIGURES = {
     "information": lambda: figures.information_figure(COMPARISON, 1.1, {"baseline": 0.7}),
     "curve": lambda: figures.curve_figure(CURVE, 0.15),
     "confusion": lambda: figures.confusion_figure(confusion(), "Recommended design"),
-    "reliability": lambda: figures.reliability_figure(calibrate_models(TRUE, np.log(rng().dirichlet([1, 1, 1], 300))), "here"),
+    "reliability": lambda: figures.reliability_figure(reliability(), "here"),
     "recovery": lambda: figures.recovery_figure(recovered(), "aeg: phi"),
     "averaged": lambda: figures.averaged_posterior_figure(averaged(0.5), {"habit": averaged(0.8), "other": averaged(0.9)}, "aeg: phi"),
-    "ranks": lambda: figures.ranks_figure(calibrate_ranks(rng().integers(0, 120, 500), 119), "aeg: phi"),
-    "coverage": lambda: figures.coverage_figure([calibrate_ranks(rng().integers(0, 120, 500), 119, model="aeg", parameter="phi")], "here"),
+    "ranks": lambda: figures.ranks_figure(ranks(), "aeg: phi"),
+    "coverage": lambda: figures.coverage_figure([ranks(model="aeg", parameter="phi")], "here"),
     "search": lambda: figures.search_figure(TRAINING),
 }
 each = pytest.mark.parametrize("name", FIGURES)
@@ -103,6 +111,7 @@ def test_the_recommended_design_is_where_it_belongs():
     axes = FIGURES["information"]().axes[0]
     drawn = {line.get_label(): line.get_xdata() for line in axes.lines}
     assert list(drawn["baseline designs"]) == [0.5, 0.6]
+    assert list(drawn["their average"]) == [0.55, 0.55]
     assert list(drawn["exact"]) == [0.7]
 
 
@@ -112,7 +121,7 @@ def test_a_confusion_matrix_shows_its_percentages():
     assert texts == [f"{100 * share:.0f} %" for share in found.shares.ravel()]
 
 
-def test_curves_have_a_line_a_number_of_blocks():
+def test_curves_have_a_line_for_each_number_of_blocks():
     legend = [text.get_text() for text in FIGURES["curve"]().axes[0].get_legend().texts]
     assert sorted(legend) == ["1 block", "2 blocks", "baseline designs, all trials"]
 

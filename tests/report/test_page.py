@@ -4,13 +4,16 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from evidence import DESIGN, TASK
 
-from tellapart import AEG, WSLTS, InformationEstimate
+from tellapart import AEG, WSLTS, Amortized, BayesianOptimization, Difference, InformationEstimate, Question
+from tellapart.report.citations import SOURCES
 from tellapart.report.page import Content, recommendation, render
+from tellapart.search.base import Baseline, Search
 from tellapart.validation.suite import validate
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -20,22 +23,26 @@ INFORMATION = {"nats": 1.3, "se": 0.02, "kind": "lower bound", "n": 1000, "accur
 RESULT = {
     "design": DESIGN.tolist(),
     "information": INFORMATION,
-    "baseline": {"nats": 1.1, "se": 0.03, "kind": "lower bound", "lowest": 1.0, "highest": 1.2},
-    "alternatives": [{"design": DESIGN.tolist(), **INFORMATION}],
-    "details": {"method": "amortized", "estimator": "posterior"},
+    "baseline": {"nats": 1.1, "se": 0.03, "kind": "lower bound", "lowest": 1.0, "highest": 1.2, "gain": {"nats": 0.2, "se": 0.01}},
+    "alternatives": [
+        {"design": DESIGN.tolist(), **INFORMATION, "behind": {"nats": 0.003, "se": 0.004}, "drawn": False},
+        {"design": DESIGN[::-1].tolist(), **INFORMATION, "behind": {"nats": -0.001, "se": 0.002}, "drawn": True},
+    ],
+    "details": {"method": "amortized", "estimator": "posterior", "encoder": "history", "steps": 6500},
     "trace": [{"step": i, "training": 0.1 * i} for i in range(1, 9)],
 }
-SETTINGS = {"method": "amortized", "steps": 10}
-PROVENANCE = {"tellapart": "0.1.0", "python": "3.11", "packages": {"numpy": "2.0"}, "study": {"search": SETTINGS}, "seconds": 3}
+PROVENANCE = {"tellapart": "0.1.0", "python": "3.11", "packages": {"numpy": "2.0"}, "seconds": 3}
 CURVE = [{"blocks": b, "trials": t, "nats": 0.065 * b * t, "se": 0.01} for b in (1, 2) for t in (3, 6, 9, 10)]
 
 
 @pytest.fixture(scope="module")
 def content(about_both):
     estimates = [InformationEstimate(value, 0.02, "lower bound", 1000, 0.8, 0.01) for value in (1.3, 1.1, 1.0, 1.2)]
-    checks = validate(about_both, DESIGN, information=estimates[0], baseline=estimates[1:], n=200, n_at=30, n_exact=30, seed=1)
+    habit = Baseline(DESIGN[None].repeat(3, 0), tuple(estimates[1:]), estimates[1], Difference(0.2, 0.01))
+    checks = validate(about_both, DESIGN, information=estimates[0], baseline=habit, n=200, n_at=30, n_exact=30, seed=1)
     study = '[study]\nname = "<b>bandit</b>"\n'
-    return Content("bandit & co", "both", TASK, [WSLTS(), AEG()], RESULT, PROVENANCE, checks, CURVE, study, "tellapart design STUDY")
+    question = Question((WSLTS(), AEG()), "both")
+    return Content("bandit & co", TASK, question, Amortized(), RESULT, PROVENANCE, checks, CURVE, study)
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +79,16 @@ def test_the_recommendation_is_one_sentence_with_the_numbers(content):
     assert "80 % of participants" in text
 
 
-@pytest.mark.parametrize(("nats", "words"), [(1.12, "about as much as"), (0.8, "less than designs chosen by habit")])
-def test_the_recommendation_admits_when_there_is_nothing_to_gain(content, nats, words):
-    from dataclasses import replace
-
-    result = {**RESULT, "information": {**INFORMATION, "nats": nats}}
+@pytest.mark.parametrize(("gain", "words"), [(0.015, "about as much as"), (-0.3, "less than designs chosen by habit")])
+def test_the_recommendation_admits_when_there_is_nothing_to_gain(content, gain, words):
+    result = {**RESULT, "baseline": {**RESULT["baseline"], "gain": {"nats": gain, "se": 0.01}}}
     assert words in recommendation(replace(content, result=result))
+
+
+def test_nothing_is_promised_that_was_not_measured(page):
+    assert "at their word" not in page
+    assert "n 200 simulated participants" in page
+    assert "They say nothing about how much information is missed" in page
 
 
 def test_every_section_is_there(read, page):
@@ -89,10 +100,56 @@ def test_every_section_is_there(read, page):
     assert "bandit &amp; co" in page
 
 
-def test_a_page_without_checks_has_the_design_all_the_same(content):
-    from dataclasses import replace
+def test_alternatives_say_how_far_behind_they_are_and_whether_they_are_habit(page):
+    assert "<td>+0.003 ± 0.004</td><td>the search</td>" in page
+    assert "<td>-0.001 ± 0.002</td><td>drawn by habit</td>" in page
 
-    bare = render(replace(content, validation=None, curve=(), result={**RESULT, "baseline": None, "alternatives": [], "trace": []}))
+
+def test_settings_are_those_that_were_used(page):
+    settings = dict(re.findall(r'<th scope="row">(\w+)</th><td>([^<]*)</td>', page))
+    assert settings["steps"] == "6500"
+    assert settings["batch"] == "256"
+    assert settings["encoder"] == "&#34;history&#34;"
+
+
+class Guess(Search):
+    """A search that uses neither BoTorch nor one network for all designs."""
+
+    name, words = "guess", "The design was guessed."
+    find = build = evaluate = None
+
+
+def test_the_method_is_told_by_the_search_and_nothing_else_is_claimed(content):
+    bare = replace(content, validation=None, result={**RESULT, "details": {"estimator": "nwj"}, "trace": []})
+    guessed = render(replace(bare, search=Guess()))
+    assert "The design was guessed." in guessed
+    assert "balandat2020botorch" not in guessed
+    assert "network" not in guessed
+    assert "nguyen2010estimating" in guessed
+    assert "durkan2019neural" not in guessed
+    published = render(replace(bare, search=BayesianOptimization()))
+    assert "Bayesian optimization" in published
+    assert "over all designs" not in published
+
+
+def test_every_source_is_named_by_its_key():
+    assert all(f"{{{key}," in entry for key, entry in SOURCES.items())
+    assert not [part for entry in SOURCES.values() for part in re.findall(r"\\\\", entry)]
+    for search in (Amortized, BayesianOptimization):
+        assert set(search.sources) <= set(SOURCES)
+
+
+def test_failures_and_priors_are_said(content):
+    question = Question((WSLTS(), AEG()), "both", prior=(0.8, 0.2))
+    page = render(replace(content, question=question, failures=[{"model": "aeg"}] * 3))
+    assert "3 participants could not be simulated" in page
+    assert "wslts (0.8), aeg (0.2)" in page
+
+
+def test_a_page_without_checks_has_the_design_all_the_same(content):
+    bare = render(
+        replace(content, validation=None, curve=(), provenance={}, result={**RESULT, "baseline": None, "alternatives": [], "trace": []})
+    )
     assert 'id="design"' in bare
     assert 'id="calibration"' not in bare
 

@@ -4,36 +4,57 @@ import numpy as np
 import pytest
 import torch
 
-from tellapart import AEG, GLS, WSLTS, Behavior, BernoulliBandit
-from tellapart.estimators.base import Estimator, Goal
-from tellapart.estimators.posterior import PosteriorEstimator
-from tellapart.networks.encoders import BlockEncoder, HistoryEncoder
+from tellapart import AEG, GLS, WSLTS, Behavior, BernoulliBandit, Estimator, HistoryEncoder, PosteriorEstimator, Question
+from tellapart.information.exact import log_evidences
+from tellapart.models.evidence import exact_posterior
+from tellapart.networks.base import Encoder
 from tellapart.training import Stream, Trainer, TrainingSettings
 
 TASK = BernoulliBandit(arms=3, blocks=2, trials=10)
 DESIGN = np.array([[0.1, 0.5, 0.9], [0.3, 0.3, 0.7]])
 
 
+class Recorded(Encoder):
+    """Shows the fields as they are; its summaries are their averages."""
+
+    name = "recorded"
+
+    def __init__(self, task):
+        super().__init__(task, len(task.fields), len(task.fields))
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+    def features(self, behavior):
+        return np.stack([behavior.fields[f.name] for f in self.task.fields], -1).astype(np.float64)
+
+    def forward(self, inputs):
+        return inputs[..., : self.summaries].mean((1, 2))
+
+
 class ExactEstimator(Estimator):
     """The exact posterior p(v | y), or p(v | y)^power, normalised: overconfident for a power above 1, underconfident below it."""
 
-    def __init__(self, goal, power=1.0):
-        super().__init__(goal, BlockEncoder(goal.task, summaries=2, hidden=(4,)))
+    complete_only = True
+
+    def __init__(self, question, task=TASK, power=1.0):
+        super().__init__(question, Recorded(task))
         self.power = power
 
+    def code(self, simulations):
+        return self.question.theta(simulations)
+
     def bound(self, batch, generator=None):
-        log_q = self.log_model_probabilities(batch.inputs)
-        return log_q.gather(-1, batch.model[:, None]).squeeze(-1) + np.log(len(self.goal.models))
+        log_q = self.log_model_probabilities(batch.inputs) - torch.from_numpy(self.question.log_prior)
+        return log_q.gather(-1, batch.model[:, None]).squeeze(-1)
 
     def log_model_probabilities(self, inputs):
         behavior = self._behavior(inputs)
-        evidence = [model.log_evidence(behavior, DESIGN, self.goal.task) for model in self.goal.models]
-        return torch.log_softmax(self.power * torch.from_numpy(np.stack(evidence, -1)), -1)
+        evidence = log_evidences(self.task, self.question, behavior, self._designs(len(behavior))) + self.question.log_prior
+        return torch.log_softmax(self.power * torch.from_numpy(evidence), -1)
 
     def sample_theta(self, inputs, model, draws, generator):
-        chosen = self.goal.models[model]
-        posterior = chosen.exact_posterior(self._behavior(inputs), DESIGN, self.goal.task)
-        z = [self._draw(posterior, name, prior, draws, generator) for name, prior in chosen.parameters.items()]
+        behavior = self._behavior(inputs)
+        posterior = exact_posterior(self.question.models[model], behavior, self._designs(len(behavior)), self.task)
+        z = [self._draw(posterior, name, prior, draws, generator) for name, prior in self.question.parameters(model).items()]
         return torch.from_numpy(np.stack(z, -1).astype(np.float32))
 
     def _draw(self, posterior, name, prior, draws, generator):
@@ -49,21 +70,24 @@ class ExactEstimator(Estimator):
 
     def _behavior(self, inputs):
         values = inputs.numpy()
-        return Behavior({"choice": values[..., 0].astype(np.int16), "reward": values[..., 1].astype(np.int8)})
+        return Behavior({f.name: values[..., i].astype(f.dtype) for i, f in enumerate(self.task.fields)})
+
+    def _designs(self, n):
+        return np.broadcast_to(DESIGN, (n, *DESIGN.shape))
 
 
-def exact(goal="discriminate", power=1.0, models=None):
+def exact(goal="discriminate", power=1.0, models=None, **asked):
     models = models or ((WSLTS(), AEG()) if goal != "estimate" else (AEG(),))
-    return ExactEstimator(Goal(goal, TASK, tuple(models)), power)
+    return ExactEstimator(Question(tuple(models), goal, **asked), power=power)
 
 
-def train(goal, models, task=TASK, steps=80, seed=0):
+def train(question, task=TASK, steps=80, seed=0):
     """A posterior estimator after a few steps of training over baseline designs."""
     torch.manual_seed(seed)
     encoder = HistoryEncoder(task, summaries=16, width=24)
-    estimator = PosteriorEstimator(Goal(goal, task, tuple(models)), encoder, hidden=(32, 32), transforms=1, bins=4)
+    estimator = PosteriorEstimator(question, encoder, hidden=(32, 32), transforms=1, bins=4)
     trainer = Trainer(estimator, TrainingSettings(learning_rate=5e-3, clip=1.0), steps)
-    trainer.run(Stream(estimator, lambda n, rng: task.baseline(n, rng), 96, (seed,)))
+    trainer.run(Stream(estimator, lambda n, rng: task.baseline(n, rng), 96, (seed,), 0.2))
     return estimator.eval()
 
 
@@ -79,10 +103,10 @@ def one_thread():
 @pytest.fixture(scope="session")
 def about_both(one_thread):
     """Trained for a moment to tell two models apart and to estimate their parameters."""
-    return train("both", [WSLTS(), AEG()])
+    return train(Question((WSLTS(), AEG()), "both"))
 
 
 @pytest.fixture(scope="session")
 def about_models(one_thread):
     """Trained for a moment to tell three models apart, with more trials."""
-    return train("discriminate", [WSLTS(), AEG(), GLS()], BernoulliBandit(3, 2, 30))
+    return train(Question((WSLTS(), AEG(), GLS())), BernoulliBandit(3, 2, 30))

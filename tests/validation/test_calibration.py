@@ -1,45 +1,120 @@
-"""Calibration: posteriors that are wrong on purpose are caught, the right one passes, and false alarms are as rare as stated.
+"""Calibration: posteriors that are wrong on purpose are caught, the right one passes, false alarms and power are as stated.
 
 The verdicts of the first tests are at a false-alarm rate of 1e-4, so that is how often a right posterior would fail here by chance.
 """
 
 import numpy as np
 import pytest
-from evidence import DESIGN, exact
+import torch
+from evidence import DESIGN, ExactEstimator, exact
+from scipy.special import log_softmax
 
-from tellapart.validation.answers import ask
-from tellapart.validation.calibration import (
-    _probability_outside,
-    calibrate_models,
+from tellapart import AEG, Question
+from tellapart.validation.calibration import calibration, foretell
+from tellapart.validation.model_calibration import calibrate_models, noticeable, reliability, surprise
+from tellapart.validation.participants import take_part
+from tellapart.validation.rank_calibration import (
     calibrate_ranks,
-    calibration,
+    distances,
+    noticeable_widths,
+    probability_outside,
     ranks_among,
     uniform_band,
 )
+from tellapart.validation.words import calibration_in_words
 
 LEVEL = 1e-4
 
 
-@pytest.mark.parametrize(("power", "verdict"), [(1.0, "well calibrated"), (2.0, "overconfident"), (0.5, "underconfident")])
+def rates(complaints):
+    """A share and four standard errors of it, if it is 0.1."""
+    return np.mean(complaints), 4 * np.sqrt(0.09 / len(complaints))
+
+
+def drawn_from(log_q, rng):
+    return (rng.random((len(log_q), 1)) > np.exp(log_q).cumsum(-1)[:, :-1]).sum(-1)
+
+
+# verdicts on estimators
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(1.0, "no error found"), (2.0, "overconfident"), (0.5, "underconfident")])
 def test_exact_model_probabilities_pass_and_tempered_ones_are_caught(power, verdict):
     rng = np.random.default_rng(1)
-    found = calibration(ask(exact(power=power), DESIGN, 1500, rng), rng, LEVEL)
+    found = calibration(take_part(exact(power=power), DESIGN, 1500, rng), rng, LEVEL)
     assert found.models.verdict == verdict
     assert found.sound == (power == 1.0)
-    assert verdict in found.verdict.lower()
+    assert verdict in calibration_in_words(found).lower()
     assert abs(found.models.exponent - 1 / power) < 4 * found.models.exponent_se
 
 
-@pytest.mark.parametrize(("power", "verdict"), [(1.0, "well calibrated"), (3.0, "overconfident"), (0.33, "underconfident")])
+@pytest.mark.parametrize(("power", "verdict"), [(1.0, "no error found"), (3.0, "overconfident"), (0.33, "underconfident")])
 def test_exact_parameter_posteriors_pass_and_tempered_ones_are_caught(power, verdict):
     rng = np.random.default_rng(2)
-    found = calibration(ask(exact("estimate", power), DESIGN, 1500, rng), rng, LEVEL)
-    assert {part.verdict for part in found.parameters} == {verdict}
-    coverage = [part.coverage[part.levels.index(0.8)] for part in found.parameters]
+    found = calibration(take_part(exact("estimate", power), DESIGN, 1500, rng), rng, LEVEL)
+    values = [part for part in found.parameters if part.by == "value"]
+    assert {part.verdict for part in values} == {verdict}
+    coverage = [part.coverage[part.levels.index(0.8)] for part in values]
     if power == 1.0:
         assert np.allclose(coverage, 0.8, atol=0.05)
     else:
         assert all((c < 0.8) == (power > 1) for c in coverage)
+
+
+def test_the_prior_over_models_is_part_of_the_posterior():
+    rng = np.random.default_rng(3)
+    right = take_part(exact(prior=(0.8, 0.2)), DESIGN, 1500, rng)
+    assert calibration(right, rng, LEVEL).sound
+    ignorant = exact(prior=(0.8, 0.2))
+    ignorant.log_model_probabilities = exact().log_model_probabilities
+    assert not calibration(take_part(ignorant, DESIGN, 1500, rng), rng, LEVEL).sound
+
+
+def test_only_parameters_that_were_asked_about_are_judged():
+    rng = np.random.default_rng(4)
+    found = calibration(take_part(exact("estimate", about=("aeg.phi",)), DESIGN, 400, rng), rng, LEVEL)
+    assert [(part.parameter, part.by) for part in found.parameters] == [("phi", "value"), ("", "statistics")]
+    assert found.sound
+
+
+class Indifferent(ExactEstimator):
+    """Always states the prior."""
+
+    def log_model_probabilities(self, inputs):
+        return torch.from_numpy(np.tile(self.question.log_prior, (len(inputs), 1)))
+
+    def sample_theta(self, inputs, model, draws, generator):
+        return torch.from_numpy(generator.standard_normal((draws, len(inputs), len(self.question.parameters(model)))))
+
+
+@pytest.mark.parametrize("goal", ["discriminate", "estimate"])
+def test_who_always_states_the_prior_is_found_to_leave_something_out(goal):
+    rng = np.random.default_rng(5)
+    question = exact(goal).question
+    found = calibration(take_part(Indifferent(question), DESIGN, 1500, rng), rng, LEVEL)
+    assert not found.sound
+    assert all("leave" in complaint and "plain statistics" in complaint for complaint in found.complaints)
+
+
+class Coupled(ExactEstimator):
+    """The exact marginal posteriors, but with the two parameters going together perfectly."""
+
+    def sample_theta(self, inputs, model, draws, generator):
+        z = super().sample_theta(inputs, model, draws, generator)
+        order = z[:, :, 0].argsort(0)
+        z[:, :, 1] = z[:, :, 1].sort(0).values.gather(0, order.argsort(0))
+        return z
+
+
+def test_parameters_that_should_not_go_together_are_caught_jointly():
+    rng = np.random.default_rng(6)
+    found = calibration(take_part(Coupled(Question((AEG(),), "estimate")), DESIGN, 1500, rng), rng, LEVEL)
+    assert {part.verdict for part in found.parameters if part.by == "value"} == {"no error found"}
+    assert [part.verdict for part in found.parameters if part.by == "distance"] == ["overconfident"]
+    assert "joint posterior of aeg" in str(found.complaints)
+
+
+# ranks
 
 
 def conjugate(rng, width, n=1500, draws=119):
@@ -49,7 +124,7 @@ def conjugate(rng, width, n=1500, draws=119):
     return ranks_among(theta, y[:, None] / 2 + width * np.sqrt(0.5) * rng.standard_normal((n, draws)), rng)
 
 
-@pytest.mark.parametrize(("width", "verdict"), [(1.0, "well calibrated"), (0.8, "overconfident"), (1.25, "underconfident")])
+@pytest.mark.parametrize(("width", "verdict"), [(1.0, "no error found"), (0.8, "overconfident"), (1.25, "underconfident")])
 def test_a_quarter_more_or_less_width_is_seen(width, verdict):
     assert calibrate_ranks(conjugate(np.random.default_rng(3), width), 119, LEVEL).verdict == verdict
 
@@ -65,34 +140,20 @@ def test_a_shifted_posterior_is_called_shifted():
 def test_a_strange_shape_leaves_the_band():
     ranks = np.concatenate([np.arange(30, 60), np.arange(60, 90)]).repeat(10)
     ranks = np.concatenate([ranks, np.repeat([0, 119], 100), np.repeat([59, 60], 200)])
-    assert calibrate_ranks(ranks, 119).outside
+    assert calibrate_ranks(ranks, 119, 1e-3).outside
 
 
-def test_false_alarms_about_ranks_are_as_rare_as_stated():
-    rng = np.random.default_rng(5)
-    complaints = [calibrate_ranks(rng.integers(0, 120, 400), 119, 0.1).verdict != "well calibrated" for _ in range(600)]
-    assert 0.01 < np.mean(complaints) < 0.1 + 4 * np.sqrt(0.1 * 0.9 / 600)
+def test_ranks_begin_at_zero_and_end_at_the_number_of_draws():
+    draws = np.arange(1.0, 10.0)[None]
+    ranks = [ranks_among(np.array([value]), draws, np.random.default_rng(0))[0] for value in (0.5, 1.5, 9.5)]
+    assert ranks == [0, 1, 9]
 
 
-def test_false_alarms_about_models_are_as_rare_as_stated():
-    rng = np.random.default_rng(6)
-    complaints = []
-    for _ in range(600):
-        log_q = np.log(rng.dirichlet([0.5, 0.5, 0.5], 400))
-        model = (np.exp(log_q).cumsum(-1) < rng.random((400, 1))).sum(-1)
-        complaints.append(calibrate_models(np.minimum(model, 2), log_q, 0.1).verdict != "well calibrated")
-    assert 0.01 < np.mean(complaints) < 0.1 + 4 * np.sqrt(0.1 * 0.9 / 600)
-
-
-def test_the_band_holds_all_points_together():
-    n, points, level = 200, 20, 0.05
-    low, high = uniform_band(n, points, level)
-    assert _probability_outside(n, points, low, high) <= level
-    rng = np.random.default_rng(7)
-    below = rng.multinomial(n, np.full(points, 1 / points), 20_000).cumsum(-1)[:, :-1]
-    left = ((below < low) | (below > high)).any(-1).mean()
-    assert left == pytest.approx(_probability_outside(n, points, low, high), abs=0.007)
-    assert left > level / 2  # and no wider than need be
+def test_ranks_shifted_by_one_are_seen():
+    rng = np.random.default_rng(0)
+    ranks = rng.integers(0, 10, 20_000)
+    assert calibrate_ranks(ranks, 9, 1e-3).verdict == "no error found"
+    assert calibrate_ranks(np.minimum(ranks + 1, 9), 9, 1e-3).verdict != "no error found"
 
 
 def test_ties_are_broken_at_random():
@@ -100,10 +161,115 @@ def test_ties_are_broken_at_random():
     assert np.bincount(ranks, minlength=10).min() > 300
 
 
+def test_false_alarms_about_ranks_are_as_rare_as_stated():
+    rng = np.random.default_rng(5)
+    share, room = rates([calibrate_ranks(rng.integers(0, 120, 400), 119, 0.1).verdict != "no error found" for _ in range(600)])
+    assert 0.01 < share < 0.1 + room
+
+
+def test_joint_ranks_of_a_right_posterior_are_uniform():
+    rng = np.random.default_rng(6)
+    points = rng.standard_normal((8000, 20, 3)) @ np.array([[1, 0.9, 0], [0, 0.3, 0], [0, 0, 5.0]])
+    counts = np.bincount(ranks_among(*distances(points[:, 0], points[:, 1:]), rng), minlength=20)
+    assert ((counts - 400) ** 2 / 400).sum() < 19 + 5 * np.sqrt(2 * 19)
+
+
+@pytest.mark.parametrize("n", [300, 1500])
+def test_the_width_that_is_said_to_be_noticed_is_noticed_nine_times_in_ten(n):
+    rng, level = np.random.default_rng(7), 1e-3
+    stated = calibrate_ranks(rng.integers(0, 120, n), 119, level).noticed
+    for width in stated:
+        z = rng.standard_normal((400, n, 1))
+        noticed = [calibrate_ranks(ranks_among(one[:, 0], width * rng.standard_normal((n, 119)), rng), 119, level).verdict for one in z]
+        assert np.mean([word in ("overconfident", "underconfident") for word in noticed]) == pytest.approx(0.9, abs=0.07)
+    assert noticeable_widths(5, 6.0) == (None, None)
+
+
+def test_the_band_holds_all_points_together():
+    n, points, level = 200, 20, 0.05
+    low, high = uniform_band(n, points, level)
+    assert probability_outside(n, points, low, high) <= level
+    rng = np.random.default_rng(7)
+    below = rng.multinomial(n, np.full(points, 1 / points), 20_000).cumsum(-1)[:, :-1]
+    left = ((below < low) | (below > high)).any(-1).mean()
+    assert left == pytest.approx(probability_outside(n, points, low, high), abs=0.007)
+    assert left > level / 2  # and no wider than need be
+
+
+# model probabilities
+
+
+@pytest.mark.parametrize("alike", [0.5, 0.02], ids=["hard", "easy to tell apart"])
+@pytest.mark.parametrize("foretold", [False, True])
+def test_false_alarms_about_models_are_as_rare_as_stated(alike, foretold):
+    rng = np.random.default_rng(6)
+    complaints = []
+    for _ in range(250):
+        log_q = np.log(np.maximum(rng.dirichlet([alike] * 3, 100), 1e-12))
+        log_q = log_softmax(log_q, -1)
+        model = drawn_from(log_q, rng)
+        seen = rng.standard_normal((50, 3)) if foretold else None
+        complaints.append(calibrate_models(model, log_q, 0.1, rng, seen).verdict != "no error found")
+    share, room = rates(complaints)
+    assert share < 0.1 + room
+    assert share > 0.005 or alike < 0.1
+
+
+@pytest.mark.parametrize("alike", [1.0, 0.05])
+def test_small_probabilities_are_right_without_millions_of_draws(alike):
+    """Against plain counting: the p-value of an unusual sum, by 200,000 sets of models."""
+    rng = np.random.default_rng(7)
+    log_q = log_softmax(np.log(np.maximum(rng.dirichlet([alike] * 3, 30), 1e-9)), -1)
+    model = drawn_from(log_softmax(0.7 * log_q, -1), rng)
+    observed, sums = log_q[np.arange(30), model].sum(), np.zeros(200_000)
+    for i in range(30):
+        sums += rng.choice(log_q[i], 200_000, p=np.exp(log_q[i]))
+    t, p = surprise(log_q, log_q, model, rng, draws=4000)
+    side = sums <= observed + 1e-9 if t < 0 else sums >= observed - 1e-9
+    assert p == pytest.approx(min(1, 2 * side.mean()), rel=0.15, abs=1e-4)
+
+
+def test_a_sum_at_its_end_has_the_probability_of_its_end():
+    q = np.array([[0.9, 0.1], [0.8, 0.2], [0.95, 0.05]])
+    _, p = surprise(np.log(q), np.log(q), np.array([0, 0, 0]), np.random.default_rng(0))
+    assert p == 1.0
+    _, p = surprise(np.log(q), np.log(q), np.array([1, 1, 1]), np.random.default_rng(0), draws=4000)
+    assert p == pytest.approx(2 * 0.1 * 0.2 * 0.05, rel=0.1)
+
+
+@pytest.mark.parametrize("alike", [0.5, 0.1])
+def test_the_exponent_that_is_said_to_be_noticed_is_noticed_nine_times_in_ten(alike):
+    rng, level = np.random.default_rng(8), 1e-3
+    log_q = log_softmax(np.log(np.maximum(rng.dirichlet([alike] * 3, 1000), 1e-9)), -1)
+    for exponent in noticeable(log_q, level):
+        truth = log_softmax(exponent * log_q, -1)
+        noticed = [surprise(log_q, log_q, drawn_from(truth, rng), rng, 200)[1] <= level for _ in range(200)]
+        assert np.mean(noticed) == pytest.approx(0.9, abs=0.09)
+
+
+def test_what_could_never_be_noticed_is_not_promised():
+    certain = np.log(np.tile([0.999, 0.001], (50, 1)))
+    low, high = noticeable(certain, 1e-3)
+    assert high is None
+    assert low is None or low < 0.5
+
+
 def test_reliability_bins_add_up():
     rng = np.random.default_rng(9)
     q = rng.dirichlet([1, 1, 1], 500)
-    found = calibrate_models(rng.integers(0, 3, 500), np.log(q))
-    assert sum(b.n for b in found.bins) == 1500
-    assert all(b.low <= b.predicted <= b.high for b in found.bins)
-    assert sum(b.n * b.observed for b in found.bins) == pytest.approx(500)
+    bins, error, usual = reliability(q, rng.integers(0, 3, 500), 10, rng)
+    assert sum(b.n for b in bins) == 1500
+    assert all(b.low <= b.predicted <= b.high for b in bins)
+    assert sum(b.n * b.observed for b in bins) == pytest.approx(500)
+    assert error > 2 * usual  # models had nothing to do with q
+    _, error, usual = reliability(q, drawn_from(np.log(q), rng), 10, rng)
+    assert error == pytest.approx(usual, rel=0.6)
+
+
+def test_what_is_foretold_is_learned_from_other_participants():
+    rng = np.random.default_rng(10)
+    statistics = rng.standard_normal((400, 3)) * [1, 1000, 0]
+    residuals = statistics[:, :2] @ [[1.0], [0.001]]
+    assert np.corrcoef(foretell(statistics, residuals)[:, 0], residuals[200:, 0])[0, 1] > 0.99
+    changed = np.concatenate([residuals[:200], rng.standard_normal((200, 1))])
+    assert np.array_equal(foretell(statistics, changed), foretell(statistics, residuals))

@@ -1,89 +1,94 @@
-"""What to cite, by what was used."""
+"""What to cite, by key: those of the search (`Search.sources`), of its estimator, and of the checks."""
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Iterable
 
-PAPER = """@inproceedings{valentin2021bayesian,
+PAPER = "valentin2021bayesian"
+
+ESTIMATORS: dict[str, tuple[str, ...]] = {
+    "posterior": ("barber2003im", "foster2019variational"),
+    "nwj": ("nguyen2010estimating",),
+    "infonce": ("oord2018representation",),
+}
+"""Name of an estimator to its sources."""
+
+FLOWS = ("durkan2019neural",)
+"""Of posteriors of parameters that are flows."""
+
+CHECKS = ("talts2018validating", "modrak2023simulation", "sailynoja2022graphical")
+"""Of the calibration of parameters."""
+
+SOURCES: dict[str, str] = {
+    "valentin2021bayesian": """@inproceedings{valentin2021bayesian,
   title = {{Bayesian Optimal Experimental Design for Simulator Models of Cognition}},
   author = {Valentin, Simon and Kleinegesse, Steven and Bramley, Neil R. and Gutmann, Michael U. and Lucas, Christopher G.},
   booktitle = {NeurIPS 2021 Workshop on AI for Science},
   note = {arXiv:2110.15632},
   year = {2021}
-}"""
-
-BARBER_AGAKOV = """@inproceedings{barber2003im,
+}""",
+    "barber2003im": """@inproceedings{barber2003im,
   title = {The {IM} Algorithm: A Variational Approach to Information Maximization},
   author = {Barber, David and Agakov, Felix},
   booktitle = {Advances in Neural Information Processing Systems 16},
   year = {2003}
-}"""
-
-FOSTER = """@inproceedings{foster2019variational,
+}""",
+    "foster2019variational": """@inproceedings{foster2019variational,
   title = {Variational {Bayesian} Optimal Experimental Design},
   author = {Foster, Adam and Jankowiak, Martin and Bingham, Eli and Horsfall, Paul and Teh, Yee Whye and Rainforth, Tom and Goodman, Noah},
   booktitle = {Advances in Neural Information Processing Systems 32},
   year = {2019}
-}"""
-
-SPLINES = """@inproceedings{durkan2019neural,
+}""",
+    "durkan2019neural": """@inproceedings{durkan2019neural,
   title = {Neural Spline Flows},
   author = {Durkan, Conor and Bekasov, Artur and Murray, Iain and Papamakarios, George},
   booktitle = {Advances in Neural Information Processing Systems 32},
   year = {2019}
-}"""
-
-NWJ = """@article{nguyen2010estimating,
+}""",
+    "nguyen2010estimating": """@article{nguyen2010estimating,
   title = {Estimating Divergence Functionals and the Likelihood Ratio by Convex Risk Minimization},
   author = {Nguyen, XuanLong and Wainwright, Martin J. and Jordan, Michael I.},
   journal = {IEEE Transactions on Information Theory},
   volume = {56}, number = {11}, pages = {5847--5861},
   year = {2010}
-}"""
-
-INFONCE = """@article{oord2018representation,
+}""",
+    "oord2018representation": """@article{oord2018representation,
   title = {Representation Learning with Contrastive Predictive Coding},
   author = {van den Oord, Aaron and Li, Yazhe and Vinyals, Oriol},
   journal = {arXiv preprint arXiv:1807.03748},
   year = {2018}
-}"""
-
-BOTORCH = """@inproceedings{balandat2020botorch,
+}""",
+    "balandat2020botorch": """@inproceedings{balandat2020botorch,
   title = {{BoTorch}: A Framework for Efficient {Monte-Carlo} {Bayesian} Optimization},
   author = {Balandat, Maximilian and Karrer, Brian and Jiang, Daniel R. and Daulton, Samuel and Letham, Benjamin and
             Wilson, Andrew Gordon and Bakshy, Eytan},
   booktitle = {Advances in Neural Information Processing Systems 33},
   year = {2020}
-}"""
-
-CALIBRATION = """@article{talts2018validating,
+}""",
+    "talts2018validating": """@article{talts2018validating,
   title = {Validating {Bayesian} Inference Algorithms with Simulation-Based Calibration},
   author = {Talts, Sean and Betancourt, Michael and Simpson, Daniel and Vehtari, Aki and Gelman, Andrew},
   journal = {arXiv preprint arXiv:1804.06788},
   year = {2018}
-}
-
-@article{sailynoja2022graphical,
+}""",
+    "modrak2023simulation": """@article{modrak2023simulation,
+  title = {Simulation-Based Calibration Checking for {Bayesian} Computation: The Choice of Test Quantities Shapes Sensitivity},
+  author = {Modr{\\'a}k, Martin and Moon, Angie H. and Kim, Shinyoung and B{\\"u}rkner, Paul-Christian and Huurre, Niko and
+            Faltejskov{\\'a}, Kate{\\v{r}}ina and Gelman, Andrew and Vehtari, Aki},
+  journal = {Bayesian Analysis},
+  volume = {20}, number = {2},
+  year = {2023}
+}""",
+    "sailynoja2022graphical": """@article{sailynoja2022graphical,
   title = {Graphical Test for Discrete Uniformity and its Applications in Goodness-of-Fit Evaluation and Multiple Sample Comparison},
   author = {S{\\"a}ilynoja, Teemu and B{\\"u}rkner, Paul-Christian and Vehtari, Aki},
   journal = {Statistics and Computing},
   volume = {32}, number = {32},
   year = {2022}
-}"""
+}""",
+}
 
 
-def citations(settings: Mapping[str, Any], about_parameters: bool, validated: bool) -> str:
-    """BibTeX of the methods that a run used.
-
-    Arguments:
-        settings: The settings of its search, with "method".
-        about_parameters: Are parameters part of the goal?
-        validated: Was it validated?
-    """
-    estimator = settings.get("estimator", settings.get("bound", "nwj" if settings.get("method") == "bayesopt" else "posterior"))
-    entries = [PAPER]
-    entries += {"nwj": [NWJ], "infonce": [INFONCE]}.get(str(estimator), [BARBER_AGAKOV, FOSTER])
-    entries += [SPLINES] if about_parameters and estimator == "posterior" else []
-    entries += [BOTORCH]
-    entries += [CALIBRATION] if validated and about_parameters else []
-    return "\n\n".join(entries)
+def citations(sources: Iterable[str]) -> str:
+    """The BibTeX of sources, each once, in the order given, the paper first. What is no key above is BibTeX itself."""
+    return "\n\n".join(SOURCES.get(source, source) for source in dict.fromkeys([PAPER, *sources]))

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..validation.calibration import ModelCalibration, ParameterCalibration
     from ..validation.comparison import BaselineComparison
     from ..validation.confusion import Confusion
+    from ..validation.model_calibration import ModelCalibration
+    from ..validation.rank_calibration import RankCalibration
     from ..validation.recovery import AveragedPosterior, Recovery
 
 
-def design_figure(design: ArrayLike, variables: Sequence[str], low: Sequence[float], high: Sequence[float], label: str) -> Figure:
-    """A design as bars, a group a block.
+def design_figure(design: ArrayLike, variables: Sequence[str], low: ArrayLike, high: ArrayLike, label: str) -> Figure:
+    """A design as bars, a group for each block.
 
     Arguments:
         design: (B, V).
@@ -29,13 +30,13 @@ def design_figure(design: ArrayLike, variables: Sequence[str], low: Sequence[flo
         high: The greatest value of each.
         label: What the values are.
     """
-    values = np.asarray(design, dtype=np.float64)
+    values, least, most = (np.asarray(part, dtype=np.float64) for part in (design, low, high))
     blocks, count = values.shape
-    one_scale = len(set(low)) == 1 and len(set(high)) == 1
+    one_scale = len(set(least)) == 1 and len(set(most)) == 1
     with styled():
         figure, axes = canvas(WIDE, 2.5)
-        heights = values - np.array(low) if one_scale else (values - np.array(low)) / (np.array(high) - np.array(low))
-        base, top = (low[0], high[0]) if one_scale else (0.0, 1.0)
+        heights = values - least if one_scale else (values - least) / (most - least)
+        base, top = (float(least[0]), float(most[0])) if one_scale else (0.0, 1.0)
         for b in range(blocks):
             places = b * (count + 1.0) + np.arange(count)
             axes.bar(places, heights[b], 0.8, bottom=base, color=OURS, edgecolor=INK, linewidth=0.8)
@@ -65,7 +66,7 @@ def information_figure(comparison: BaselineComparison, most: float | None = None
         figure, axes = canvas(WIDE, 2.3)
         offsets = 0.16 * np.resize([0.0, 1.0, -1.0, 0.5, -0.5], len(values))
         axes.plot(values, offsets, "o", color=HABIT, mfc="white", ms=6, label="baseline designs")
-        axes.plot([np.mean(values)] * 2, [-0.3, 0.3], "--", color=HABIT, lw=1.5, label="their average")
+        axes.plot([comparison.mean.nats] * 2, [-0.3, 0.3], "--", color=HABIT, lw=1.5, label="their average")
         axes.errorbar([ours.nats], [1.0], xerr=[2 * ours.se], fmt="D", color=OURS, ms=8, capsize=4, label="recommended design (± 2 s.e.)")
         shown = [(exact[name], height) for name, height in (("recommended", 1.0), ("baseline", 0.0)) if name in exact]
         if shown:
@@ -171,13 +172,13 @@ def averaged_posterior_figure(ours: AveragedPosterior, others: Mapping[str, Aver
         return figure
 
 
-def ranks_figure(calibration: ParameterCalibration, title: str) -> Figure:
+def ranks_figure(calibration: RankCalibration, title: str) -> Figure:
     """The distribution of ranks less the uniform one, with the band that it should stay in."""
     x = [0.0, *calibration.points, 1.0]
     low, high, line = ([0.0, *values, 0.0] for values in (calibration.low, calibration.high, calibration.difference))
     with styled():
         figure, axes = canvas(NARROW, 2.7)
-        axes.fill_between(x, low, high, color=PALE, label="well calibrated")
+        axes.fill_between(x, low, high, color=PALE, label="right posteriors")
         axes.axhline(0, color=GREY, lw=0.8)
         axes.plot(x, line, color=OURS, lw=1.8, label="ranks of true values")
         axes.set(xlim=(0, 1), xlabel="rank of the true value (share)", ylabel="more ranks below\nthan expected", title=title)
@@ -185,7 +186,7 @@ def ranks_figure(calibration: ParameterCalibration, title: str) -> Figure:
         return figure
 
 
-def coverage_figure(calibrations: Sequence[ParameterCalibration], title: str) -> Figure:
+def coverage_figure(calibrations: Sequence[RankCalibration], title: str) -> Figure:
     """How often credible intervals hold the true value, against how often they should."""
     with styled():
         figure, axes = canvas(NARROW, 3.0)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
-from ..models.base import Model
+from ..question import Question
+from ..search.base import Search
 from ..tasks.base import Task
+from ..tasks.text import format_design
 from ..validation import words
 from . import figures
-from .citations import citations
+from .citations import CHECKS, ESTIMATORS, FLOWS, citations
 from .style import inline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..validation.suite import Validation
+    from ..validation.calibration import Calibration
+    from ..validation.suite import DesignValidation, Validation
+
+
+COMMANDS = "tellapart design STUDY --fresh\ntellapart validate STUDY\ntellapart report STUDY"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,32 +31,37 @@ class Content:
 
     Arguments:
         name: Of the study.
-        goal: "discriminate", "estimate" or "both".
         task: What participants do.
-        models: The theories.
+        question: What is to be learned of them.
+        search: How the design was found.
         result: The run's result.json.
         provenance: The run's provenance.json.
         validation: The run's checks, if it has been validated.
         curve: Points of the information curve, each with "blocks", "trials", "nats" and "se".
         study_text: The study file.
-        command: What reproduces it all.
+        failures: Participants that could not be simulated during the search, each with the name of its "model".
     """
 
     name: str
-    goal: str
     task: Task
-    models: Sequence[Model]
+    question: Question
+    search: Search
     result: Mapping[str, Any]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     validation: Validation | None = None
     curve: Sequence[Mapping[str, Any]] = ()
     study_text: str = ""
-    command: str = ""
+    failures: Sequence[Mapping[str, Any]] = ()
 
     @property
-    def most(self) -> float | None:
-        """The most that can be learned, in nats, where there is a most."""
-        return math.log(len(self.models)) if self.goal == "discriminate" else None
+    def details(self) -> Mapping[str, Any]:
+        """What the search says of itself."""
+        details: Mapping[str, Any] = self.result.get("details") or {}
+        return details
+
+    def text_of(self, design: Any) -> str:
+        """A design in a line."""
+        return format_design(self.task.design_space, design)
 
 
 @dataclass(frozen=True)
@@ -83,24 +93,24 @@ def render(content: Content) -> str:
         alternatives=_alternatives(content),
         search=_search(content),
         method=_method(content),
-        settings=[(name, json.dumps(value)) for name, value in _settings(content).items()],
+        settings=_settings(content),
         facts=_facts(content.provenance),
-        bibtex=citations(_used(content), content.goal != "discriminate", content.validation is not None),
+        commands=COMMANDS if content.study_text else "",
+        bibtex=citations(_sources(content)),
     )
 
 
 def recommendation(content: Content) -> str:
     """What to do, in a sentence or two."""
-    information, baseline = content.result["information"], content.result.get("baseline")
+    information, baseline, most = content.result["information"], content.result.get("baseline"), content.question.most
     about = {"discriminate": "which model a participant follows", "estimate": "a participant's parameters"}
-    target = about.get(content.goal, "which model a participant follows and with which parameters")
-    design = content.task.design_space.format(content.result["design"])
+    target = about.get(content.question.goal, "which model a participant follows and with which parameters")
     kind = "at least " if information["kind"] == "lower bound" else ""
-    text = f"Run the design {design}. One participant is expected to tell {kind}{information['nats']:.2f} nats about {target}"
-    text += f", {100 * information['nats'] / content.most:.0f} % of the most possible" if content.most else ""
+    text = f"Run the design {content.text_of(content.result['design'])}."
+    text += f" One participant is expected to tell {kind}{information['nats']:.2f} nats about {target}"
+    text += f", {100 * information['nats'] / most:.0f} % of the most possible" if most else ""
     if baseline:
-        gain = information["nats"] - baseline["nats"]
-        unsure = 2 * math.hypot(information["se"], baseline["se"])
+        gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]
         sign = "more than" if gain > unsure else "less than" if gain < -unsure else "about as much as"
         text += f": {sign} designs chosen by habit ({baseline['nats']:.2f} on average)"
         text += "; so the search has not found the best, and should be run with more steps" if gain < -unsure else ""
@@ -112,9 +122,9 @@ def recommendation(content: Content) -> str:
 def _design(content: Content) -> Panel:
     space, design = content.task.design_space, content.result["design"]
     label = content.task.design_label
-    figure = figures.design_figure(design, space.variables, space.low, space.high, label)
-    caption = f"The recommended design: {label} of {', '.join(space.variables)} in each of {space.blocks} blocks."
-    return Panel(inline(figure, "design", f"{caption} {space.format(design)}"), caption)
+    figure = figures.design_figure(design, space.names, space.low, space.high, label)
+    caption = f"The recommended design: {label} of {', '.join(space.names)} in each of {space.blocks} blocks."
+    return Panel(inline(figure, "design", f"{caption} {content.text_of(design)}"), caption)
 
 
 def _information(content: Content) -> Panel | None:
@@ -122,8 +132,8 @@ def _information(content: Content) -> Panel | None:
     if validation is None or validation.comparison is None:
         return None
     exact = {part.label: part.exact.exact for part in validation.designs if part.exact}
-    figure = figures.information_figure(validation.comparison, content.most, exact)
-    return Panel(inline(figure, "information", words.against_habit(validation.comparison)), words.against_habit(validation.comparison))
+    figure = figures.information_figure(validation.comparison, content.question.most, exact)
+    return _panel(figure, "information", words.against_habit(validation.comparison))
 
 
 def _curve(content: Content) -> Panel | None:
@@ -138,10 +148,10 @@ def _curve(content: Content) -> Panel | None:
         least = min((point["trials"] for point in enough), default=last["trials"])
         if least < last["trials"]:
             caption += f" About {least} trials a block tell what baseline designs tell with {last['trials']}."
-    return Panel(inline(figure, "curve", caption), caption)
+    return _panel(figure, "curve", caption)
 
 
-def _pairs(content: Content) -> list[tuple[str, Any]]:
+def _pairs(content: Content) -> list[tuple[str, DesignValidation]]:
     """The validated designs with a heading for each."""
     if content.validation is None:
         return []
@@ -153,10 +163,10 @@ def _confusion(content: Content) -> list[Panel]:
     panels = []
     for which, extra in (("confusion", ""), ("confusion_at", "\nat given parameters")):
         for heading, part in _pairs(content):
-            found = getattr(part, which)
-            if found is not None:
-                caption = f"{heading}{extra}. {words.confusion_in_words(found)}".replace("\n", " ")
-                panels.append(_panel(figures.confusion_figure(found, heading + extra), f"{which}-{part.label}", caption))
+            matrix = getattr(part, which)
+            if matrix is not None:
+                caption = f"{heading}{extra}. {words.confusion_in_words(matrix)}".replace("\n", " ")
+                panels.append(_panel(figures.confusion_figure(matrix, heading + extra), f"{which}-{part.label}", caption))
     return panels
 
 
@@ -173,46 +183,75 @@ def _recovery(content: Content) -> list[Panel]:
 
 
 def _averaged(content: Content) -> list[Panel]:
-    if content.validation is None or not content.validation.designs[0].averaged:
-        return []
-    ours, habit = content.validation.designs[0].averaged, content.validation.designs[-1].averaged
+    parts = {part.label: part.averaged for _, part in _pairs(content)}
     panels = []
-    for number, (one, other) in enumerate(zip(ours, habit, strict=True)):
+    for number, one in enumerate(parts.get("recommended", ())):
+        others = {label: averaged[number] for label, averaged in parts.items() if label != "recommended"}
+        widths = f"{one.sd:.3g} at the recommended design" + "".join(
+            f" and {other.sd:.3g} at {label} designs" for label, other in others.items()
+        )
         caption = (
             f"{one.model}.{one.parameter}: posteriors of {one.n} participants whose true value is {one.truth:.3g}, averaged. Their average"
-            f" width (standard deviation) is {one.sd:.3g} at the recommended design and {other.sd:.3g} at baseline designs."
+            f" width (standard deviation) is {widths}."
         )
-        figure = figures.averaged_posterior_figure(one, {"baseline": other}, f"{one.model}: {one.parameter}")
+        figure = figures.averaged_posterior_figure(one, others, f"{one.model}: {one.parameter}")
         panels.append(_panel(figure, f"averaged-{number}", caption))
     return panels
 
 
 def _calibration(content: Content) -> list[tuple[str, str, list[Panel]]]:
-    """For each design: its heading, the verdict, and the figures behind it."""
-    found = []
+    """For each design, with complete data and with missed trials: its heading, the verdict, and the figures behind it.
+
+    Figures for missed trials are shown where there is something to see.
+    """
+    sections = []
     for heading, part in _pairs(content):
-        calibration, panels = part.calibration, []
-        if calibration.models:
-            caption = f"Average distance of what was predicted from what happened: {100 * calibration.models.error:.1f} percentage points."
-            panels.append(_panel(figures.reliability_figure(calibration.models, heading), f"reliability-{part.label}", caption))
-        for number, one in enumerate(calibration.parameters):
-            caption = f"{one.model}.{one.parameter}: {one.verdict}."
-            panels.append(_panel(figures.ranks_figure(one, f"{one.model}: {one.parameter}"), f"ranks-{part.label}-{number}", caption))
-        if calibration.parameters:
-            caption = "How often intervals hold the true value, against how often they should."
-            panels.append(_panel(figures.coverage_figure(calibration.parameters, heading), f"coverage-{part.label}", caption))
-        found.append((heading, words.calibration_in_words(calibration), panels))
-    return found
+        for calibration, data, name in (
+            (part.calibration, "complete data", part.label),
+            (part.missed, "missed trials", f"{part.label}-missed"),
+        ):
+            if calibration is not None:
+                shown = calibration is part.calibration or not calibration.sound
+                panels = _calibration_panels(calibration, f"{heading},\n{data}", name) if shown else []
+                sections.append((f"{heading}, {data}", words.calibration_in_words(calibration), panels))
+    return sections
+
+
+def _calibration_panels(calibration: Calibration, heading: str, name: str) -> list[Panel]:
+    panels, models = [], calibration.models
+    if models:
+        caption = (
+            f"Average distance of what was predicted from what happened: {100 * models.error:.1f} percentage points; perfect"
+            f" predictions would show {100 * models.usual_error:.1f}."
+        )
+        panels.append(_panel(figures.reliability_figure(models, heading), f"reliability-{name}", caption))
+    for number, one in enumerate(calibration.parameters):
+        subject = {"distance": f"{one.model}: all parameters together", "statistics": f"{one.model}: what plain statistics tell"}
+        title = subject.get(one.by, f"{one.model}: {one.parameter}")
+        panels.append(_panel(figures.ranks_figure(one, title), f"ranks-{name}-{number}", f"{title}: {one.verdict}."))
+    values = [one for one in calibration.parameters if one.by == "value"]
+    if values:
+        caption = "How often intervals hold the true value, against how often they should."
+        panels.append(_panel(figures.coverage_figure(values, heading), f"coverage-{name}", caption))
+    return panels
 
 
 def _exact(content: Content) -> list[tuple[str, str]]:
     return [(heading, words.exact_in_words(part.exact)) for heading, part in _pairs(content) if part.exact]
 
 
-def _alternatives(content: Content) -> list[tuple[str, str]]:
-    """Other good designs and their information."""
+def _alternatives(content: Content) -> list[tuple[str, str, str, str]]:
+    """Other good designs: the design, its information, how far behind it is, and where it comes from."""
     listed = content.result.get("alternatives") or []
-    return [(content.task.design_space.format(one["design"]), f"{one['nats']:.3f} ± {one['se']:.3f}") for one in listed]
+    return [
+        (
+            content.text_of(one["design"]),
+            f"{one['nats']:.3f} ± {one['se']:.3f}",
+            f"{one['behind']['nats']:+.3f} ± {one['behind']['se']:.3f}",
+            "drawn by habit" if one["drawn"] else "the search",
+        )
+        for one in listed
+    ]
 
 
 def _search(content: Content) -> Panel | None:
@@ -222,38 +261,43 @@ def _search(content: Content) -> Panel | None:
 
 def _method(content: Content) -> list[str]:
     """How it was done, a paragraph each."""
-    names = ", ".join(model.name for model in content.models)
-    intro = (
+    names = ", ".join(content.question.names)
+    if not content.question.uniform:
+        names = ", ".join(f"{name} ({share:.3g})" for name, share in zip(content.question.names, content.question.prior, strict=True))
+        names += " (in brackets: how probable each is before any data)"
+    paragraphs = [
         f"Participants of {names} were simulated, with parameters from the models' priors. Information is the mutual information of"
-        " what is to be learned and the data, in nats; one nat is 1.44 bits."
+        " what is to be learned and the data, in nats; one nat is 1.44 bits.",
+        content.search.words,
+    ]
+    if content.validation:
+        checks = "Every check was made on simulated participants whose truth is known."
+        habit = " At baseline designs, each of them has a design of its own, drawn as the field does by habit."
+        paragraphs.append(checks + (habit if len(content.validation.designs) > 1 else ""))
+    for when, failed in (("search", len(content.failures)), ("checks", sum(part.failed for _, part in _pairs(content)))):
+        paragraphs += [f"During the {when}: {words.failures_in_words(failed)}"] if failed else []
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _settings(content: Content) -> list[tuple[str, str]]:
+    """The settings of the search as they were used: what it reports of itself stands in place of what was left to it."""
+    given: dict[str, Any] = (
+        {f.name: getattr(content.search, f.name) for f in fields(content.search)} if is_dataclass(content.search) else {}
     )
-    if _used(content).get("method") == "bayesopt":
-        how = (
-            "Designs were proposed by Bayesian optimization. For each, a neural network was trained on fresh simulations to tell data that"
-            " belong to a model or its parameters from data that do not; the bound that it reaches is the estimate."
-        )
-    else:
-        how = (
-            "One neural network was trained on simulations over all designs, new ones at every step, to give the posterior. How much"
-            " more probable it makes the truth, on average over simulations it has never seen, is a lower bound on information. With it,"
-            " designs were compared at little cost; the best were compared again on further simulations, and the reported number comes"
-            " from simulations that had no part in the choice."
-        )
-    checks = (
-        "Every check was made on simulated participants whose truth is known. At baseline designs, each of them has a design of its own,"
-        " drawn as the field does by habit."
-    )
-    return [intro, how, checks] if content.validation else [intro, how]
+    used = {"method": content.search.name, **given, **(content.details.get("settings") or {}), **content.details}
+    return [(name, _setting(value)) for name, value in used.items() if name != "settings" and value is not None]
 
 
-def _used(content: Content) -> dict[str, Any]:
-    """The settings of the search, and what its result says of it."""
-    return {**_settings(content), **content.result.get("details", {})}
+def _setting(value: Any) -> str:
+    return str(value.name) if isinstance(value, type) and hasattr(value, "name") else json.dumps(value)
 
 
-def _settings(content: Content) -> dict[str, Any]:
-    """The settings of the search, "method" among them."""
-    return dict(content.provenance.get("study", {}).get("search", {}))
+def _sources(content: Content) -> list[str]:
+    """What to cite for this run."""
+    estimator, about_parameters = str(content.details.get("estimator", "")), content.question.about_parameters
+    sources = [*content.search.sources, *ESTIMATORS.get(estimator, ())]
+    sources += FLOWS if about_parameters and estimator == "posterior" else ()
+    return sources + list(CHECKS if content.validation and about_parameters else ())
 
 
 def _facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator
+from xml.etree import ElementTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +42,11 @@ SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tellapart",
 }
+
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+LINK = f"{{{XLINK}}}href"
+ElementTree.register_namespace("", SVG)
+ElementTree.register_namespace("xlink", XLINK)
 
 NARROW, WIDE = 3.4, 4.8
 """Widths in inches: of a panel of which several stand side by side, and of a figure that stands alone; both can be read on a phone."""
@@ -83,16 +88,22 @@ def inline(figure: Figure, name: str, title: str) -> str:
     text = io.StringIO()
     with styled():
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    svg = text.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{name}-", svg)
-    svg = re.sub(r'(<svg[^>]*?) height="([\d.]+)pt"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', r'\1 style="width:\2pt"', svg, count=1)
-    opening = svg[: svg.index(">") + 1]
-    labelled = opening[:-1] + f' role="img" aria-labelledby="{name}-title">' + f'<title id="{name}-title">{_escape(title)}</title>'
-    return svg.replace(opening, labelled, 1).strip()
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    svg = ElementTree.fromstring(text.getvalue())
+    for parent in svg.iter():
+        for child in parent.findall(f"{{{SVG}}}metadata"):
+            parent.remove(child)
+        for key, value in parent.items():
+            if key == "id":
+                parent.set(key, f"{name}-{value}")
+            elif value.startswith("#"):
+                parent.set(key, f"#{name}-{value[1:]}" if key == LINK else value)
+            else:
+                parent.set(key, value.replace("url(#", f"url(#{name}-"))
+    del svg.attrib["height"]
+    svg.set("style", f"width:{svg.attrib.pop('width')}")
+    svg.set("role", "img")
+    svg.set("aria-labelledby", f"{name}-title")
+    said = ElementTree.Element(f"{{{SVG}}}title", {"id": f"{name}-title"})
+    said.text = title
+    svg.insert(0, said)
+    return ElementTree.tostring(svg, encoding="unicode").strip()

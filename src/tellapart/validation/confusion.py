@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .answers import Answers, Floats, stratified
+from ..information.estimate import Floats, stratified
+from ..question import Question
+from .participants import Participants
 
 
 @dataclass(frozen=True)
@@ -18,10 +21,11 @@ class Confusion:
         models: M names.
         counts: counts[i][j], participants of model i whose most probable model is j.
         probabilities: probabilities[i][j], the average posterior probability of model j for participants of model i.
-        accuracy: How often the most probable model is the true one, models being equally frequent.
+        accuracy: How often the most probable model is the true one, models being as frequent as their prior says.
         accuracy_se: Its standard error.
         expected: The average posterior probability of the true model.
         expected_se: Its standard error.
+        chance: How often someone without data, who always says the model of the largest prior, is right.
     """
 
     models: tuple[str, ...]
@@ -31,6 +35,7 @@ class Confusion:
     accuracy_se: float
     expected: float
     expected_se: float
+    chance: float
 
     @property
     def shares(self) -> Floats:
@@ -44,13 +49,13 @@ class Confusion:
         return int(np.sum(self.counts))
 
 
-def confusion(answers: Answers) -> Confusion:
-    """The confusion matrix of answers about models."""
-    assert answers.log_probabilities is not None
-    return confusion_matrix(answers.simulations.model, np.exp(answers.log_probabilities), answers.names)
+def confusion(participants: Participants) -> Confusion:
+    """The confusion matrix of what was said about models."""
+    assert participants.log_probabilities is not None
+    return confusion_matrix(participants.question, participants.simulations.model, np.exp(participants.log_probabilities))
 
 
-def confusion_matrix(model: NDArray[np.intp], probabilities: ArrayLike, names: tuple[str, ...]) -> Confusion:
+def confusion_matrix(question: Question, model: NDArray[np.intp], probabilities: ArrayLike) -> Confusion:
     """The confusion matrix.
 
     Arguments:
@@ -58,11 +63,14 @@ def confusion_matrix(model: NDArray[np.intp], probabilities: ArrayLike, names: t
         probabilities: Of each model, (N, M).
     """
     shares = np.asarray(probabilities, dtype=np.float64)
-    guess, size = shares.argmax(-1), len(names)
+    guess, size, prior = shares.argmax(-1), shares.shape[1], question.prior
     counts = np.zeros((size, size), int)
     np.add.at(counts, (model, guess), 1)
-    means = np.array([shares[model == m].mean(0) if (model == m).any() else np.zeros(size) for m in range(size)])
-    accuracy, accuracy_se = stratified((guess == model).astype(np.float64), model)
-    expected, expected_se = stratified(shares[np.arange(len(model)), model], model)
-    rows = tuple(tuple(int(c) for c in row) for row in counts)
-    return Confusion(names, rows, tuple(map(tuple, means.tolist())), accuracy, accuracy_se, expected, expected_se)
+    means = [shares[model == m].mean(0) if (model == m).any() else np.zeros(size) for m in range(size)]
+    accuracy = stratified((guess == model).astype(np.float64), model, prior)
+    expected = stratified(shares[np.arange(len(model)), model], model, prior)
+    return Confusion(question.names, _rows(counts), _rows(means), *accuracy, *expected, max(prior))
+
+
+def _rows(table: Sequence[Any] | NDArray[Any]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(row.tolist()) for row in table)

@@ -7,17 +7,22 @@ is the parameter's own scale; for a prior with a long tail it keeps a few extrem
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from ..models.base import HasLikelihood, Model
+from ..information.estimate import Floats
+from ..models.base import ExactPosterior, LikelihoodModel
+from ..models.evidence import exact_posterior
 from ..priors import Prior
-from .answers import Answers, Floats, plain
+from .participants import Participants, plain
 
 SHOWN = 300
 """Participants that a recovery keeps one by one, for figures."""
+
+BINS = 40
+"""Of an averaged posterior, unless the parameter has levels."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +62,13 @@ class Recovery:
     high: tuple[float, ...]
 
 
-def recovery(answers: Answers) -> tuple[Recovery, ...]:
-    """How well each parameter of each model is recovered."""
+def recovery(participants: Participants) -> tuple[Recovery, ...]:
+    """How well each parameter that was asked about is recovered."""
+    question, simulations = participants.question, participants.simulations
     return tuple(
-        recover(model.name, name, prior, answers.truth(m)[name], answers.draws[m][name])
-        for m, model in enumerate(answers.simulations.models)
-        for name, prior in model.parameters.items()
+        recover(question.names[m], name, question.parameters(m)[name], simulations.truth(m)[name], draws)
+        for m, parameters in enumerate(participants.draws)
+        for name, draws in parameters.items()
     )
 
 
@@ -76,7 +82,7 @@ def recover(model: str, parameter: str, prior: Prior, truth: Floats, draws: Floa
     mean = draws.mean(-1)
     low, high = np.quantile(draws, (0.05, 0.95), axis=-1)
     inside = ((truth >= low) & (truth <= high)).astype(np.float64)
-    spread = prior.cdf(draws).var(-1, ddof=1).mean()
+    percentiles = prior.cdf(prior.quantile((np.arange(1000) + 0.5) / 1000))  # uniform, but for a prior over levels
     return Recovery(
         model,
         parameter,
@@ -87,11 +93,8 @@ def recover(model: str, parameter: str, prior: Prior, truth: Floats, draws: Floa
         float(np.std(truth)),
         float(inside.mean()),
         float(np.sqrt(max(inside.var(), 1e-12) / len(truth))),
-        float(1.0 - 12.0 * spread),
-        plain(truth[:SHOWN]),
-        plain(mean[:SHOWN]),
-        plain(low[:SHOWN]),
-        plain(high[:SHOWN]),
+        float(1.0 - prior.cdf(draws).var(-1, ddof=1).mean() / percentiles.var()),
+        *(plain(values[:SHOWN]) for values in (truth, mean, low, high)),
     )
 
 
@@ -124,46 +127,46 @@ class AveragedPosterior:
     exact_sd: float | None = None
 
 
-def averaged_posteriors(answers: Answers, bins: int = 40, exact: bool = False) -> tuple[AveragedPosterior, ...]:
-    """Averaged marginal posteriors of answers about participants with given parameters.
+def averaged_posteriors(participants: Participants, bins: int = BINS, exact: bool = False) -> tuple[AveragedPosterior, ...]:
+    """Averaged marginal posteriors of participants with given parameters.
 
     Arguments:
         bins: K.
         exact: Also by likelihood, for models that have one.
     """
-    found = []
-    for m, model in enumerate(answers.simulations.models):
-        own = [_averaged(answers, m, name, prior, bins) for name, prior in model.parameters.items()]
-        found += _with_exact(answers, m, model, own) if exact and isinstance(model, HasLikelihood) else own
-    return tuple(found)
+    return tuple(part for m in range(len(participants.draws)) for part in _averaged_of(participants, m, bins, exact))
 
 
-def _averaged(answers: Answers, m: int, name: str, prior: Prior, bins: int) -> AveragedPosterior:
-    truth, draws = answers.truth(m)[name], answers.draws[m][name]
+def _averaged_of(participants: Participants, m: int, bins: int, exact: bool) -> Iterator[AveragedPosterior]:
+    """Those of model number `m`."""
+    model, part = participants.question.models[m], participants.simulations.of(m)
+    if not len(part) or not participants.draws[m]:
+        return
+    posterior = None
+    if exact and isinstance(model, LikelihoodModel):
+        posterior = exact_posterior(model, part.behavior, part.designs, participants.task)
+    for name, prior in participants.question.parameters(m).items():
+        averaged = _averaged(model.name, name, prior, part.truth(m)[name], participants.draws[m][name], bins)
+        yield averaged if posterior is None else _with_exact(averaged, posterior)
+
+
+def _averaged(model: str, name: str, prior: Prior, truth: Floats, draws: Floats, bins: int) -> AveragedPosterior:
     low, high = prior.quantile([0.0, 1.0])
     if not np.isfinite([low, high]).all():
         low, high = prior.quantile([0.005, 0.98])
-    edges = np.linspace(low, high, bins + 1)
-    counts, width = np.histogram(draws, edges)[0], edges[1] - edges[0]
-    density, before = counts / draws.size / width, np.diff(prior.cdf(edges)) / width
+    edges = np.arange(low - 0.5, high + 1.0) if prior.discrete else np.linspace(low, high, bins + 1)
+    width = edges[1] - edges[0]
+    density, before = np.histogram(draws, edges)[0] / draws.size / width, np.diff(prior.cdf(edges)) / width
     sd = float(draws.std(-1, ddof=1).mean())
-    return AveragedPosterior(answers.names[m], name, float(truth[0]), len(truth), plain(edges), plain(density), plain(before), sd)
+    return AveragedPosterior(model, name, float(truth[0]), len(truth), plain(edges), plain(density), plain(before), sd)
 
 
-def _with_exact(answers: Answers, m: int, model: Model, own: list[AveragedPosterior]) -> list[AveragedPosterior]:
-    assert isinstance(model, HasLikelihood)
-    mine = answers.simulations.model == m
-    designs = answers.designs[mine] if answers.designs.ndim == 3 else answers.designs
-    posterior = model.exact_posterior(answers.simulations.behavior[mine], designs, answers.task)
-    found = []
-    for part in own:
-        below = [posterior.cdf(part.parameter, np.full(int(mine.sum()), edge)).mean() for edge in part.edges]
-        density = np.diff(below) / np.diff(part.edges)
-        found.append(replace(part, exact=plain(density), exact_sd=float(posterior.sd(part.parameter).mean())))
-    return found
+def _with_exact(part: AveragedPosterior, posterior: ExactPosterior) -> AveragedPosterior:
+    below = [posterior.cdf(part.parameter, np.full(part.n, edge)).mean() for edge in part.edges]
+    return replace(part, exact=plain(np.diff(below) / np.diff(part.edges)), exact_sd=float(posterior.sd(part.parameter).mean()))
 
 
-def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def _correlation(one: Floats, other: Floats) -> float:
     """Pearson's; 0 if one of them does not vary."""
     if np.std(one) < 1e-12 or np.std(other) < 1e-12:
         return 0.0

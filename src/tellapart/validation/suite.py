@@ -7,24 +7,29 @@ what a scientist who follows the habit can expect, not one lucky or unlucky draw
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..information.estimate import InformationEstimate
-from .answers import Answers, ask, medians
+from ..errors import ModelError, nearest
+from ..information.estimate import Floats, InformationEstimate
+from ..models.evidence import have_likelihoods
+from ..priors import medians
+from ..progress import Progress, unheard
+from ..question import Question
+from ..search.base import Baseline
 from .calibration import FALSE_ALARM, Calibration, calibration
-from .comparison import BaselineComparison, ExactComparison, against_baseline, against_exact, has_likelihoods
+from .comparison import BaselineComparison, ExactComparison, against_baseline, against_exact
 from .confusion import Confusion, confusion
+from .participants import take_part
 from .recovery import AveragedPosterior, Recovery, averaged_posteriors, recovery
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
 
-Progress = Callable[[int, int, str], None]
-"""Called with (done, in all, a few words)."""
-
+PURPOSE = 101
+"""Follows the seed of all that is simulated here, so that nothing is simulated again that an estimator was trained on."""
 
 DRAWS_AT = 40
 """Draws from each posterior that is averaged with others: few are enough."""
@@ -38,22 +43,26 @@ class DesignValidation:
         label: "recommended" or "baseline".
         design: (B, V) as nested tuples; None for baseline designs, of which every participant has one.
         n: Simulated participants.
+        failed: How many could not be simulated, so that others took their places.
         confusion: Which model is taken for which, parameters from the prior.
         confusion_at: The same at given parameters.
         recovery: Of each parameter.
         averaged: Averaged marginal posteriors at given parameters.
-        calibration: Can probabilities be taken at their word?
+        calibration: Are probabilities as good as they say, for complete data?
+        missed: Are they for participants with missed trials? None if the estimator takes complete data only.
         exact: Against the exact answer, where there is one.
     """
 
     label: str
     design: tuple[tuple[float, ...], ...] | None
     n: int
+    failed: int
     confusion: Confusion | None
     confusion_at: Confusion | None
     recovery: tuple[Recovery, ...]
     averaged: tuple[AveragedPosterior, ...]
     calibration: Calibration
+    missed: Calibration | None
     exact: ExactComparison | None
 
 
@@ -65,7 +74,7 @@ class Validation:
         goal: "discriminate", "estimate" or "both".
         models: M names.
         parameters: The given parameters: model to parameter to value.
-        designs: The recommended design, then baseline designs.
+        designs: The recommended design, then baseline designs if the estimator serves them.
         comparison: Information against baseline designs.
         seed: Where randomness started.
     """
@@ -97,35 +106,52 @@ def validate(
     design: ArrayLike,
     *,
     information: InformationEstimate | None = None,
-    baseline: Sequence[InformationEstimate] = (),
+    baseline: Baseline | None = None,
     parameters: Mapping[str, Mapping[str, float]] | None = None,
+    every_design: bool = True,
     n: int = 1500,
     n_at: int = 1000,
     n_exact: int = 1500,
     seed: int = 0,
     false_alarm: float = FALSE_ALARM,
-    progress: Progress | None = None,
+    progress: Progress = unheard,
 ) -> Validation:
     """Check an estimator at a design and at baseline designs.
 
     Arguments:
         design: The recommended one, (B, V).
         information: Its information.
-        baseline: The information of baseline designs.
+        baseline: What designs of habit tell, as the search estimated it.
         parameters: Model to parameter to value, for the checks at given parameters; the middle of the prior where not given.
+        every_design: Does the estimator serve every design? One that was trained at `design` is not judged by others.
         n: Simulated participants of each design.
-        n_at: Participants of each model in the checks at given parameters.
+        n_at: Participants of each model, on average, in the checks at given parameters.
         n_exact: Participants whose exact posteriors are computed; 0 for none.
         false_alarm: How often a perfect estimator may be complained about, at each design.
     """
-    goal = estimator.goal
-    at = {model.name: {**medians(model), **(parameters or {}).get(model.name, {})} for model in goal.models}
-    at |= {name: dict(values) for name, values in (parameters or {}).items() if name not in at}
-    checker = _Checker(estimator, at, n, n_at, n_exact if has_likelihoods(goal.models) else 0, false_alarm, seed, progress)
-    habit = goal.task.baseline(max(n, n_at * len(goal.models)), np.random.default_rng([seed, 0]))
-    checked = (checker.check(0, "recommended", np.asarray(design, dtype=np.float64)), checker.check(1, "baseline", habit))
-    comparison = against_baseline(information, baseline) if information is not None and baseline else None
-    return Validation(goal.name, tuple(model.name for model in goal.models), at, checked, comparison, seed)
+    question, task = estimator.question, estimator.task
+    at, exact = _true_values(question, parameters or {}), n_exact if have_likelihoods(question.models) else 0
+    checker = _Checker(estimator, at, n, n_at, exact, false_alarm, seed, 2 if every_design else 1, progress)
+    checked = [checker.check(0, "recommended", np.asarray(design, dtype=np.float64))]
+    if every_design:
+        habit = task.baseline(max(n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE]))
+        checked.append(checker.check(1, "baseline", habit))
+    comparison = against_baseline(information, baseline) if information and baseline else None
+    return Validation(question.goal, question.names, at, tuple(checked), comparison, seed)
+
+
+def _true_values(question: Question, given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """The parameters of every model: those given, the middle of the prior for the others."""
+    values = {model.name: medians(model.parameters) for model in question.models}
+    for model, parameters in given.items():
+        if model not in values:
+            raise ModelError(f"The study has no model '{model}'.", expected=" or ".join(values), fix=nearest(model, list(values)))
+        for name, value in parameters.items():
+            if name not in values[model]:
+                fix = nearest(name, list(values[model]))
+                raise ModelError(f"The model '{model}' has no parameter '{name}'.", expected=", ".join(values[model]), fix=fix)
+            values[model][name] = float(value)
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,44 +159,49 @@ class _Checker:
     """What all designs are checked with; see `validate`."""
 
     estimator: Estimator
-    parameters: Mapping[str, Mapping[str, float]]
+    parameters: dict[str, dict[str, float]]
     n: int
     n_at: int
     n_exact: int
     false_alarm: float
     seed: int
-    progress: Progress | None
+    designs: int
+    progress: Progress
 
-    def check(self, place: int, label: str, designs: np.ndarray[Any, np.dtype[np.float64]]) -> DesignValidation:
+    def check(self, place: int, label: str, designs: Floats) -> DesignValidation:
         """All checks at `designs`: (B, V), or (N, B, V)."""
-        goal, rng = self.estimator.goal, np.random.default_rng([self.seed, 1, place])
-        self._tell(place, 0, f"participants at the {label} design")
-        answers = ask(self.estimator, designs, self.n, rng)
-        self._tell(place, 1, f"given parameters at the {label} design")
-        at = ask(self.estimator, designs, self.n_at * len(goal.models), rng, DRAWS_AT, self.parameters)
-        self._tell(place, 2, f"exact answers at the {label} design")
-        exact = self._exact(answers)
-        averaged = averaged_posteriors(at, exact=self.n_exact > 0) if goal.about_parameters else ()
-        self._tell(place, 3, f"calibration at the {label} design")
-        found = DesignValidation(
+        question, rng = self.estimator.question, np.random.default_rng([self.seed, PURPOSE, 1 + place])
+
+        def tell(done: int, detail: str) -> None:
+            self.progress(5 * place + done, 5 * self.designs, f"the {label} design{'s' if designs.ndim == 3 else ''}", detail)
+
+        tell(0, "participants")
+        whole = take_part(self.estimator, designs, self.n, rng)
+        tell(1, "participants with given parameters")
+        at = take_part(self.estimator, designs, self.n_at * len(question.models), rng, draws=DRAWS_AT, parameters=self.parameters)
+        averaged = averaged_posteriors(at, exact=self.n_exact > 0)
+        tell(2, "exact answers")
+        count = min(self.n_exact, len(whole))
+        exact = against_exact(self.estimator, whole.first(count)) if count else None
+        tell(3, "calibration")
+        incomplete = not self.estimator.complete_only
+        level = self.false_alarm / (1 + incomplete)
+        calibrated, missed, failed = calibration(whole, rng, level), None, whole.failed + at.failed
+        if incomplete:
+            tell(4, "calibration with missed trials")
+            gaps = take_part(self.estimator, designs, self.n, rng, missed=True)
+            missed, failed = calibration(gaps, rng, level), failed + gaps.failed
+        tell(5, "done")
+        return DesignValidation(
             label,
             tuple(map(tuple, designs.tolist())) if designs.ndim == 2 else None,
-            len(answers.simulations),
-            confusion(answers) if goal.about_models else None,
-            confusion(at) if goal.about_models else None,
-            recovery(answers) if goal.about_parameters else (),
+            len(whole),
+            failed,
+            confusion(whole) if question.about_models else None,
+            confusion(at) if question.about_models else None,
+            recovery(whole),
             averaged,
-            calibration(answers, rng, self.false_alarm),
+            calibrated,
+            missed,
             exact,
         )
-        self._tell(place, 4, f"the {label} design is done")
-        return found
-
-    def _exact(self, answers: Answers) -> ExactComparison | None:
-        """Against the exact answer, for the first participants."""
-        count = min(self.n_exact, len(answers.simulations))
-        return against_exact(self.estimator, answers.first(count)) if count else None
-
-    def _tell(self, place: int, done: int, words: str) -> None:
-        if self.progress:
-            self.progress(4 * place + done, 8, words)

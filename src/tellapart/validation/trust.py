@@ -1,16 +1,22 @@
 """Do the data of a participant look like anything that the models can produce?
 
-An estimator always answers, even about data that no model of the study could have produced; its answer then means nothing.
-This check compares each participant with participants simulated from the models at the same design and with the same missed
-trials. It looks at two descriptions of behavior:
+An estimator always answers, even about data that no model of the study could have produced; its answer then means nothing. This check
+compares each participant with participants simulated from each model at the same design. It looks at two descriptions of behavior:
 
     the learned summaries, which the answer rests on;
     plain statistics of the recorded sequences, which also see what the summaries have learned to ignore.
 
-In each, after whitening, distance is that to the k-th nearest of R simulated participants, in units of what 99 % of those keep
-to among themselves; the larger of the two distances counts. Further simulated participants, which had no part in this, say how
-often a distance is that large or larger. That share is the p-value, and it is exact: of participants whom the models do describe,
-the share that is flagged is the stated false-alarm rate (a conformal test; Vovk, Gammerman & Shafer 2005).
+In each, after whitening, distance is that to the k-th nearest of a cloud of simulated participants of a model; the larger of the two
+distances counts. Further simulated participants of that model, who had no part in this and have missed the same trials, say how often a
+distance is that large or larger. That share is the p-value under the model (a conformal test; Vovk, Gammerman & Shafer 2005), and who
+has a p-value of at most the false-alarm rate under every model is flagged. What holds: of participants simulated from any one of the
+models, with parameters from its prior, at most the stated share is flagged. That is an average over the prior: at parameter values that
+are rare under it, more may be flagged. It does not depend on who else is in the data.
+
+Missed trials. Where models miss none, a missed trial is as if it had never been: someone with 28 trials in a block is compared with
+the first 28 of simulated participants; or rather with 27, since a few numbers of trials serve everyone, and more trials than such a
+number are left out. Where models miss trials themselves (a deadline), missing is behavior and stays where it is. But a participant who
+missed the end of a block may also have stopped there: both are looked at, and the larger p-value counts.
 
 What it cannot see: a participant who behaves as some model with some parameters would, for whatever reason. Someone who chooses at
 random is well described by a model that can choose at random.
@@ -18,116 +24,67 @@ random is well described by a model that can choose at random.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..behavior import Behavior, Field
-from ..models.simulation import simulate_models
-from ..posterior import Trust
+from ..behavior import Behavior
+from ..information.estimate import Floats
+from ..models.simulation import Simulations, simulate_models
+from ..progress import Progress, unheard
+from ..tasks.base import Task
+from ..threads import available_cores
+from ..workers import one_thread
+from .statistics import Mask, plain_statistics
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
 
-Floats = NDArray[np.float64]
-
 FALSE_ALARM = 0.01
-"""The share of participants that the models do describe and that are flagged all the same."""
+"""The share that is flagged, at most, of participants simulated from a model."""
+
+NUMBER, CLOUD = 900, 300
+"""Simulated participants of each model, and how many of them are the cloud; a third of them if they are fewer."""
 
 NEIGHBOURS = 5
 """k."""
 
+FLOOR = 0.1
+"""Directions in which a standardised cloud hardly extends count as if it had this variance there."""
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """One description of R simulated participants.
+SHARES = (0.9, 0.75, 0.6, 0.45, 0.3, 0.2, 0.1)
+"""Of participants who missed trials, so much of each block is compared, or three trials, two, one or none."""
 
-    Arguments:
-        centre: (F,).
-        whitening: (F, G): makes the cloud's coordinates uncorrelated and of one size.
-        cloud: The whitened descriptions, (R, G).
-        unit: The distance that 99 % of the cloud keep to among themselves.
-    """
-
-    centre: Floats
-    whitening: Floats
-    cloud: Floats
-    unit: float
-
-    @classmethod
-    def of(cls, described: Floats) -> View:
-        """The view of a cloud that is described by (R, F) numbers; directions that hold the last 0.1 % of its extent are left out."""
-        centre = described.mean(0)
-        values, vectors = np.linalg.eigh(np.cov(described - centre, rowvar=False))
-        wide = np.cumsum(values) > 1e-3 * values.sum()
-        whitening = vectors[:, wide] / np.sqrt(values[wide])
-        cloud = (described - centre) @ whitening
-        among = _nearest(cloud, cloud, NEIGHBOURS + 1)  # the nearest is the participant itself
-        return cls(centre, whitening, cloud, max(float(np.quantile(among, 0.99)), 1e-9))
-
-    def distance(self, described: Floats) -> Floats:
-        """The distance of each of N described participants from the cloud, (N,)."""
-        return np.asarray(_nearest((described - self.centre) @ self.whitening, self.cloud, NEIGHBOURS) / self.unit)
+PURPOSE = 102
+"""Follows the seed of all that is simulated here."""
 
 
 @dataclass(frozen=True, eq=False)
-class TrustCheck:
-    """What the models' participants look like at a design.
+class Trust:
+    """Do the data look like anything that the models can produce?
 
     Arguments:
-        design: (B, V).
-        views: The two descriptions of the cloud.
-        distances: Of the simulated participants that make p-values, ascending.
+        p: The largest of a participant's p-values, (N,).
+        flagged: Is that at most the false-alarm rate? (N,).
+        false_alarm: The share that is flagged, at most, of participants simulated from a model with parameters from its prior.
+        by_model: Model name to the share of its simulated participants that look as strange as this one or stranger, (N,).
+        failed: How many participants could not be simulated, so that others took their places.
     """
 
-    design: Floats
-    views: tuple[View, ...]
-    distances: Floats
+    p: Floats
+    flagged: NDArray[np.bool_]
+    false_alarm: float
+    by_model: Mapping[str, Floats] = field(default_factory=dict)
+    failed: int = 0
 
-    @classmethod
-    def of(cls, estimator: Estimator, design: ArrayLike, mask: NDArray[np.bool_] | None = None, n: int = 2000, seed: int = 0) -> TrustCheck:
-        """Simulate a cloud of `n` participants, and as many to measure distances with.
-
-        Arguments:
-            design: (B, V).
-            mask: Which trials are recorded, (B, T); all of them if not given.
-        """
-        goal, n = estimator.goal, n - n % len(estimator.goal.models)
-        behavior = simulate_models(goal.task, goal.models, design, 2 * n, np.random.default_rng([seed, 7])).behavior
-        if mask is not None:
-            behavior = Behavior({k: v[:, : mask.shape[0], : mask.shape[1]] for k, v in behavior.fields.items()}, _repeat(mask, 2 * n))
-        described = describe(estimator, behavior, design)
-        views = tuple(View.of(part[:n]) for part in described)
-        return cls(np.asarray(design, dtype=np.float64), views, np.sort(_distance(views, tuple(part[n:] for part in described))))
-
-    def p(self, estimator: Estimator, behavior: Behavior, design: ArrayLike) -> Floats:
-        """The p-value of each participant, (N,)."""
-        distance = _distance(self.views, describe(estimator, behavior, design))
-        as_far = len(self.distances) - np.searchsorted(self.distances, distance, side="left")
-        return np.asarray((1.0 + as_far) / (1.0 + len(self.distances)))
-
-    def save(self, path: Path) -> None:
-        """Write to a safetensors file."""
-        from safetensors.numpy import save_file
-
-        arrays: dict[str, Any] = {"distances": self.distances, "design": self.design}
-        for i, view in enumerate(self.views):
-            arrays |= {f"{i}.centre": view.centre, f"{i}.whitening": view.whitening, f"{i}.cloud": view.cloud}
-            arrays[f"{i}.unit"] = np.array([view.unit])
-        save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, path)
-
-    @classmethod
-    def load(cls, path: Path) -> TrustCheck:
-        """Read what `save` wrote."""
-        from safetensors.numpy import load_file
-
-        a = load_file(path)
-        count = sum(name.endswith(".unit") for name in a)
-        views = (View(a[f"{i}.centre"], a[f"{i}.whitening"], a[f"{i}.cloud"], float(a[f"{i}.unit"][0])) for i in range(count))
-        return cls(a["design"], tuple(views), a["distances"])
+    def columns(self) -> dict[str, Any]:
+        """Columns "unlike_models", its p-value, and that under each model."""
+        each = {f"unlike_models.p.{name}": p for name, p in self.by_model.items()}
+        return {"unlike_models": self.flagged, "unlike_models.p": self.p, **each}
 
 
 def trust(
@@ -135,140 +92,152 @@ def trust(
     behavior: Behavior,
     designs: ArrayLike,
     *,
-    kept: TrustCheck | None = None,
+    kept: Simulations | None = None,
     false_alarm: float = FALSE_ALARM,
-    n: int = 2000,
+    n: int = NUMBER,
     seed: int = 0,
+    progress: Progress = unheard,
 ) -> Trust:
     """Check each participant.
 
     Arguments:
         behavior: The data of N participants.
-        designs: What they were run at: one design for all (B, V), or one a participant (N, B, V).
-        kept: A check for complete data at some design, used for participants to whom that applies.
-        false_alarm: The share of participants to flag among those whom the models do describe.
-        n: Simulated participants of a cloud; a cloud is made for each pattern of designs and missed trials.
+        designs: What they were run at: one design for all (B, V), or one for each (N, B, V).
+        kept: What `simulate_references` gave for one of the designs, so that it is not simulated again.
+        n: Simulated participants of each model, for each design.
+        seed: Where their randomness starts.
     """
-    all_designs = estimator.goal.task.design_space.check_many(designs, len(behavior))
-    p = np.ones(len(behavior))
-    for mine in _alike(all_designs, behavior.mask):
-        design, mask = all_designs[mine[0]], behavior.mask[mine[0]]
-        if mask.any():
-            complete = bool(mask.all()) and mask.shape == (estimator.goal.task.blocks, estimator.goal.task.trials)
-            fits = kept is not None and complete and np.array_equal(kept.design, design)
-            check = kept if kept is not None and fits else TrustCheck.of(estimator, design, mask, n, seed)
-            p[mine] = check.p(estimator, behavior[mine], design)
-    return Trust(p, p <= false_alarm, false_alarm)
+    task, names = estimator.task, estimator.question.names
+    people, where = _whole(task.check(behavior), task), task.design_space.check_many(designs, len(behavior))
+    p, failed, done = np.zeros((len(behavior), len(names))), 0, 0
+    with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
+        for chosen in _alike(where):
+            same = kept is not None and np.array_equal(kept.designs[0], where[chosen[0]])
+            simulated = kept if kept is not None and same else simulate_references(estimator, where[chosen[0]], n, seed)
+            references = _References(estimator, simulated)
+            for rows, m, values in pool.map(lambda job: job(), references.jobs(people[chosen])):
+                p[chosen[rows], m] = np.maximum(p[chosen[rows], m], values)
+                progress(done, len(behavior), "comparing with simulated participants", f"{len(rows)} at once")
+            done, failed = done + len(chosen), failed + len(simulated.failures)
+            progress(done, len(behavior), "comparing with simulated participants")
+    p[p == 0.0] = 1.0  # nothing to compare
+    largest = p.max(1)
+    return Trust(largest, largest <= false_alarm, false_alarm, dict(zip(names, p.T, strict=True)), failed)
 
 
-def _distance(views: tuple[View, ...], described: tuple[Floats, ...]) -> Floats:
-    """The larger of the distances in all views, (N,)."""
-    distances = np.stack([view.distance(part) for view, part in zip(views, described, strict=True)])
-    return np.asarray(distances.max(axis=0))
+def simulate_references(estimator: Estimator, design: ArrayLike, n: int = NUMBER, seed: int = 0) -> Simulations:
+    """`n` participants of each model at a design (B, V), to compare others with."""
+    question, rng = estimator.question, np.random.default_rng([seed, PURPOSE])
+    return simulate_models(estimator.task, question.models, design, n * len(question.models), rng, on_error=question.on_error)
 
 
-def describe(estimator: Estimator, behavior: Behavior, design: ArrayLike) -> tuple[Floats, Floats]:
-    """The two descriptions of N participants: learned summaries (N, S) and plain statistics (N, F)."""
-    return estimator.summaries(behavior, design).astype(np.float64), plain_statistics(behavior, estimator.goal.task.fields)
+@dataclass(frozen=True, eq=False)
+class View:
+    """One description of a cloud of R simulated participants.
 
-
-def plain_statistics(behavior: Behavior, fields: tuple[Field, ...]) -> Floats:
-    """Statistics that anyone would look at first, (N, F), averaged over blocks.
-
-    For a categorical field: how often a choice repeats that of one, two and three trials before, how evenly categories are used, the
-    longest run and how much runs differ in length; how often a choice is repeated after each value of each binary field. For the
-    others: mean, spread, and how much a trial goes with the one before.
+    Arguments:
+        centre: (F,).
+        whitening: (F, F): makes the cloud's coordinates uncorrelated and of one size.
+        cloud: The whitened descriptions, (R, F).
     """
-    columns: list[Floats] = []
-    binary = [f for f in fields if f.kind == "binary"]
-    for field in fields:
-        values = behavior.fields[field.name]
-        if field.kind == "categorical":
-            columns += [_share(_repeats(values, lag), _both(behavior.mask, lag)) for lag in (1, 2, 3) if lag < values.shape[2]]
-            columns += [_evenness(values, behavior.mask, field.levels or 1), *_runs(values, behavior.mask)]
-            columns += [column for other in binary for column in _repeats_after(values, behavior, other)]
-        else:
-            columns += _moments(np.log(np.maximum(values, 1e-9)) if field.kind == "positive" else values.astype(np.float64), behavior.mask)
-    return np.nan_to_num(np.stack(columns, axis=-1))
+
+    centre: Floats
+    whitening: Floats
+    cloud: Floats
+
+    @classmethod
+    def of(cls, described: Floats) -> View:
+        """The view of a cloud that is described by (R, F) numbers. The root mean square of its whitened coordinates is 1."""
+        centre, scale, size = described.mean(0), described.std(0), np.abs(described).max(0)
+        scale = np.where(scale > 1e-5 * size, scale, np.where(size > 0, size, 1.0))  # what varies by rounding only does not vary
+        values, vectors = np.linalg.eigh(np.atleast_2d(np.cov((described - centre) / scale, rowvar=False)))
+        whitening = vectors / scale[:, None] / np.sqrt(np.maximum(values, FLOOR))
+        cloud = (described - centre) @ whitening
+        extent = float(np.sqrt((cloud**2).sum(1).mean())) or 1.0
+        return cls(centre, whitening / extent, cloud / extent)
+
+    def distance(self, described: Floats) -> Floats:
+        """The distance of each of N described participants from the cloud, (N,); rounded, since equal behavior is to be equally far."""
+        from scipy.spatial.distance import cdist
+
+        k = min(NEIGHBOURS, len(self.cloud)) - 1
+        apart = cdist((described - self.centre) @ self.whitening, self.cloud)
+        return np.asarray(np.round(np.partition(apart, k, axis=1)[:, k], 3), dtype=np.float64)
 
 
-def _share(event: NDArray[np.bool_], among: NDArray[np.bool_]) -> Floats:
-    """How often an event happens (N, B, T), among the trials that count; a half if none does."""
-    hits, trials = (event & among).sum((1, 2)), among.sum((1, 2))
-    return np.asarray((hits + 0.5) / (trials + 1.0))
+class _References:
+    """Simulated participants of each model at one design, and what others look like beside them.
 
-
-def _repeats(values: NDArray[Any], lag: int) -> NDArray[np.bool_]:
-    return np.asarray(values[:, :, lag:] == values[:, :, :-lag])
-
-
-def _both(mask: NDArray[np.bool_], lag: int) -> NDArray[np.bool_]:
-    return np.asarray(mask[:, :, lag:] & mask[:, :, :-lag])
-
-
-def _repeats_after(values: NDArray[Any], behavior: Behavior, other: Field) -> Iterator[Floats]:
-    if values.shape[2] < 2:
-        return
-    before = behavior.fields[other.name][:, :, :-1]
-    for value in (0, 1):
-        yield _share(_repeats(values, 1), _both(behavior.mask, 1) & (before == value))
-
-
-def _evenness(values: NDArray[Any], mask: NDArray[np.bool_], levels: int) -> Floats:
-    """The entropy of the categories used within a block, averaged over blocks, (N,)."""
-    counts = np.stack([((values == level) & mask).sum(2) for level in range(levels)], axis=-1)
-    shares = counts / np.maximum(counts.sum(-1, keepdims=True), 1)
-    return np.asarray(-(shares * np.log(np.maximum(shares, 1e-12))).sum(-1).mean(1))
-
-
-def _runs(values: NDArray[Any], mask: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The longest run of one category as a share of the trials, averaged over blocks, and how much runs differ in length; (N,) each.
-
-    The second is the standard deviation of the lengths of all runs over their mean: 0 for someone who changes every fifth trial.
+    Arguments:
+        simulations: Those of `simulate_references`.
     """
-    n, blocks, trials = values.shape
-    run, longest = np.zeros((n, blocks)), np.zeros((n, blocks))
-    count, total, squares = np.zeros(n), np.zeros(n), np.zeros(n)
-    for t in range(trials + 1):
-        goes_on = np.zeros((n, blocks), bool)
-        if 0 < t < trials:
-            goes_on = (values[:, :, t] == values[:, :, t - 1]) & mask[:, :, t] & mask[:, :, t - 1]
-        ended = np.where(goes_on, 0.0, run)
-        count, total, squares = count + (ended > 0).sum(1), total + ended.sum(1), squares + (ended**2).sum(1)
-        run = np.where(goes_on, run + 1.0, mask[:, :, t] if t < trials else 0.0)
-        longest = np.maximum(longest, run)
-    mean = total / np.maximum(count, 1.0)
-    spread = np.sqrt(np.maximum(squares / np.maximum(count, 1.0) - mean**2, 0.0)) / np.maximum(mean, 1e-9)
-    return np.asarray((longest / np.maximum(mask.sum(2), 1)).mean(1)), np.asarray(spread)
+
+    def __init__(self, estimator: Estimator, simulations: Simulations) -> None:
+        self.estimator, self.design, mask = estimator, simulations.designs[0], simulations.behavior.mask
+        self.models = [simulations.of(m).behavior for m in range(len(simulations.models))]
+        self.exists: Mask = np.asarray(mask.any(0))
+        self.misses = bool((self.exists & ~mask).any())
+
+    def jobs(self, people: Behavior) -> Iterator[Callable[[], tuple[NDArray[np.intp], int, Floats]]]:
+        """Comparisons that do not depend on each other: each gives places of people, a model, and their p-values under it."""
+        people = people if self.misses else _without_gaps(people)
+        whole = [np.broadcast_to(self.exists, people.mask.shape)] if self.misses else []
+        for shown in (self.reached(people.mask), *whole):
+            for rows in _alike(shown):
+                if (people.mask & shown)[rows].any():
+                    described = self.describe(people[rows], shown[rows[0]])
+                    yield from (partial(self.compare, rows, m, described, shown[rows[0]]) for m in range(len(self.models)))
+
+    def reached(self, mask: Mask) -> Mask:
+        """The trials of each participant up to the last recorded one of a block, or some of them; all if all are complete, (N, B, T)."""
+        end, lengths = _reach(mask & self.exists), _reach(self.exists[None])[0]
+        complete = (end == lengths).all(1)
+        for b, length in enumerate(lengths):
+            numbers = np.unique([0, 1, 2, 3, *(int(share * length) for share in SHARES)])
+            less = numbers[np.searchsorted(numbers, end[:, b], side="right") - 1]
+            end[:, b] = np.where(complete, length, less)
+        return np.asarray(self.exists & (np.arange(mask.shape[2]) < end[:, :, None]))
+
+    def compare(self, rows: NDArray[np.intp], m: int, described: tuple[Floats, ...], shown: Mask) -> tuple[NDArray[np.intp], int, Floats]:
+        """The p-values under model `m` of people who are described, looking at the trials (B, T) that are shown."""
+        simulated, size = self.describe(self.models[m], shown), min(CLOUD, len(self.models[m]) // 3)
+        views = [View.of(part[:size]) for part in simulated]
+        usual, distance = (
+            np.max([view.distance(part) for view, part in zip(views, parts, strict=True)], axis=0)
+            for parts in ([part[size:] for part in simulated], described)
+        )
+        return rows, m, (1.0 + (usual >= distance[:, None]).sum(1)) / (1.0 + len(usual))
+
+    def describe(self, behavior: Behavior, shown: Mask) -> tuple[Floats, Floats]:
+        """The two descriptions of N participants: learned summaries (N, S) and plain statistics (N, F)."""
+        blocks, trials = (int(np.flatnonzero(shown.any(axis))[-1]) + 1 for axis in (1, 0))
+        seen = Behavior(behavior.fields, behavior.mask & shown).first(blocks=blocks, trials=trials)
+        summaries = self.estimator.summaries(seen, self.design).astype(np.float64)
+        return summaries, plain_statistics(seen, self.estimator.task.fields, shown[:blocks, :trials])
 
 
-def _moments(values: Floats, mask: NDArray[np.bool_]) -> list[Floats]:
-    """Mean, standard deviation and lag-1 correlation of a field, (N,) each."""
-    count = np.maximum(mask.sum((1, 2)), 1)
-    mean = (values * mask).sum((1, 2)) / count
-    centred = (values - mean[:, None, None]) * mask
-    variance = (centred**2).sum((1, 2)) / count
-    pairs = _both(mask, 1)
-    together = (centred[:, :, 1:] * centred[:, :, :-1] * pairs).sum((1, 2)) / np.maximum(pairs.sum((1, 2)), 1)
-    return [mean, np.sqrt(variance), together / np.maximum(variance, 1e-9)]
+def _without_gaps(behavior: Behavior) -> Behavior:
+    """The recorded trials of each block moved up to its beginning."""
+    order = np.argsort(~behavior.mask, axis=2, kind="stable")
+    fields = {name: np.take_along_axis(values, order, 2) for name, values in behavior.fields.items()}
+    return Behavior(fields, np.take_along_axis(behavior.mask, order, 2))
 
 
-def _nearest(points: Floats, cloud: Floats, k: int) -> Floats:
-    """The distance of each point (N, G) to the `k`-th nearest of the cloud (R, G), (N,)."""
-    from scipy.spatial.distance import cdist
-
-    k = min(k, len(cloud))
-    parts = [np.partition(cdist(points[start : start + 500], cloud), k - 1, axis=1)[:, k - 1] for start in range(0, len(points), 500)]
-    return np.concatenate(parts) if parts else np.zeros(0)
+def _reach(mask: Mask) -> NDArray[np.intp]:
+    """How many trials of each block it took up to the last recorded one, (N, B)."""
+    return np.where(mask.any(2), mask.shape[2] - mask[:, :, ::-1].argmax(2), 0)
 
 
-def _alike(designs: Floats, mask: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
-    """Participants with the same design and the same missed trials, a group at a time."""
-    rows = np.concatenate([designs.reshape(len(mask), -1), mask.reshape(len(mask), -1)], axis=1)
+def _whole(behavior: Behavior, task: Task) -> Behavior:
+    """Behavior with all blocks and trials of the task, those beyond its own being missed."""
+    _, blocks, trials = behavior.shape
+    more = ((0, 0), (0, task.blocks - blocks), (0, task.trials - trials))
+    return Behavior({name: np.pad(values, more) for name, values in behavior.fields.items()}, np.pad(behavior.mask, more))
+
+
+def _alike(rows: NDArray[Any]) -> Iterator[NDArray[np.intp]]:
+    """The places of equal rows (N, …), a group at a time."""
     if len(rows):
-        _, group = np.unique(rows, axis=0, return_inverse=True)
-        yield from (np.flatnonzero(group.reshape(-1) == g) for g in range(int(group.max()) + 1))
-
-
-def _repeat(mask: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
-    return np.broadcast_to(mask, (n, *mask.shape)).copy()
+        _, group = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
+        order = np.argsort(group.reshape(-1), kind="stable")
+        yield from np.split(order, np.flatnonzero(np.diff(group.reshape(-1)[order])) + 1)

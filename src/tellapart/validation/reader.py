@@ -1,0 +1,175 @@
+"""How tight is the bound, without a likelihood? An independent reader looks for what the estimator missed.
+
+A lower bound says nothing of how far below the truth it is: an encoder that cannot see which side was chosen is blind to a
+preference for sides, well calibrated, and wrong. So a second network of another build reads the raw data, with no knowledge of the task. It
+starts from the estimator's own answer and is trained on fresh simulations to improve it:
+
+    models       log r(m | y) = log q(m | y) + f_m(y), normalised, f = 0 at the start;
+    parameters   under q, u = T(theta; y) is standard normal, T being the estimator's flow. The reader learns the density of u
+                 given y, which is standard normal at the start, and stays so if q is the posterior.
+
+What it gains over the estimator on simulations that it has not seen is information that the estimator is known to miss. Nothing gained is
+no proof that nothing is missing, but two unlike networks have then failed to find it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..information.estimate import Difference, Floats, stratified
+from ..models.simulation import Simulations
+from ..networks.base import field_features
+from ..progress import Progress, unheard
+from ..tasks.scaling import describe, features
+
+if TYPE_CHECKING:
+    from ..estimators.base import Estimator
+
+STEPS, BATCH, RATE = 900, 256, 4e-3
+UNSEEN = 8000
+"""Participants on which the gain is measured."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an independent reader found at a design, or over baseline designs.
+
+    Arguments:
+        gain: What it knows more than the estimator, in nats: this much is known to be missing.
+        n: Participants that the gain was measured on; it had not seen them.
+        trained: Participants that it was trained on.
+    """
+
+    gain: Difference
+    n: int
+    trained: int
+
+
+class _Reader(nn.Module):
+    """Raw fields, trial by trial: averages, what follows what, and a recurrent network in both directions; then f(y) and flows of u."""
+
+    def __init__(self, estimator: Estimator, units: int = 48, width: int = 128) -> None:
+        super().__init__()
+        import zuko
+
+        task, question = estimator.task, estimator.question
+        self.fields = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
+        seen = self.fields + features(task.design_space) + 1
+        self.recurrent = nn.GRU(seen, units, bidirectional=True, batch_first=True)
+        self.first = nn.Linear(2 * units + seen + (self.fields + 1) ** 2, width)
+        self.models = nn.Sequential(nn.Linear(width, width), nn.SiLU(), nn.Linear(width, len(question.models)))
+        counts = [len(question.parameters(m)) for m in range(len(question.models))]
+        self.flows = nn.ModuleDict(
+            {f"{m}": zuko.flows.MAF(p, width, transforms=2, hidden_features=(64,)) for m, p in enumerate(counts) if p}
+        )
+        last: list[Any] = [self.models, *(module.hyper for module in self.modules() if hasattr(module, "hyper"))]
+        for layers in last:  # to begin with, the estimator's own answer
+            nn.init.zeros_(layers[-1].weight)
+            nn.init.zeros_(layers[-1].bias)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """A summary (N, width) of raw inputs (N, B, T, F), the mask last."""
+        n, blocks, trials, size = inputs.shape
+        mask = inputs[..., -1:]
+        total = mask.sum((1, 2)).clamp(min=1.0)
+        hidden = self.recurrent(inputs.reshape(n * blocks, trials, size))[0].reshape(n, blocks, trials, -1)
+        raw = torch.cat([inputs[..., : self.fields], mask], dim=-1) * mask
+        pairs = torch.einsum("nbti,nbtj->nij", raw[:, :, 1:], raw[:, :, :-1]).flatten(1)
+        summary = torch.cat([(hidden * mask).sum((1, 2)), (inputs * mask).sum((1, 2)), pairs], dim=-1) / total
+        return torch.nn.functional.silu(self.first(summary))
+
+
+class _Raw:
+    """Simulations as the reader sees them: raw fields on a scale of their own, the design, the mask."""
+
+    def __init__(self, estimator: Estimator, simulations: Simulations) -> None:
+        self.task = estimator.task
+        recorded = self._fields(simulations)[simulations.behavior.mask].astype(np.float64)
+        self.centre, self.scale = recorded.mean(0), np.maximum(recorded.std(0), 1e-12)
+
+    def __call__(self, simulations: Simulations) -> Tensor:
+        mask = simulations.behavior.mask
+        fields = np.clip((self._fields(simulations) - self.centre) / self.scale, -6.0, 6.0) * mask[..., None]
+        design = describe(self.task.design_space, simulations.designs)[:, :, None, :]
+        parts = [fields, np.broadcast_to(design, (*mask.shape, design.shape[-1])), mask[..., None]]
+        return torch.from_numpy(np.concatenate(parts, axis=-1).astype(np.float32))
+
+    def _fields(self, simulations: Simulations) -> NDArray[np.floating[Any]]:
+        recorded = simulations.behavior.fields
+        return np.concatenate([field_features(recorded[f.name], f, one_hot=True) for f in self.task.fields], axis=-1)
+
+
+def read_independently(
+    estimator: Estimator,
+    design: Floats,
+    baseline: Floats,
+    seed: tuple[int, ...],
+    steps: int = STEPS,
+    n: int = UNSEEN,
+    progress: Progress = unheard,
+) -> tuple[Reading, Reading]:
+    """What an independent reader finds that the estimator missed, at a design (B, V) and over baseline designs (D, B, V).
+
+    Arguments:
+        seed: Begins the seeds of its simulations, which nothing else uses.
+    """
+
+    def simulated(purpose: int, number: int, count: int, share: float) -> Simulations:
+        rng = np.random.default_rng([*seed, purpose, number])
+        drawn = baseline[rng.integers(0, len(baseline), count)]
+        designs = np.where(rng.random((count, 1, 1)) < share, design, drawn)
+        return estimator.question.simulate(estimator.task, designs, count, rng)
+
+    raw = _Raw(estimator, simulated(0, 0, 1000, 0.5))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(np.random.default_rng(seed).integers(2**62)))
+        reader = _Reader(estimator).to(estimator.device)
+    optimizer = torch.optim.Adam(reader.parameters(), lr=RATE)
+    for step in range(steps):
+        simulations = simulated(1, step, BATCH, 0.5)
+        loss = -_gain(estimator, reader, raw, simulations).mean()
+        optimizer.param_groups[0]["lr"] = RATE * 0.5 * (1 + math.cos(math.pi * step / steps))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        progress(step + 1, steps, "an independent reader", f"gains {-loss.item():.3f} nats")
+    reader.eval()
+    recommended, drawn = (_measured(estimator, reader, raw, simulated(2 + i, 0, n, share), steps) for i, share in enumerate((1.0, 0.0)))
+    return recommended, drawn
+
+
+def _measured(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulations, steps: int) -> Reading:
+    """The gain on simulations that the reader has not seen."""
+    with torch.no_grad():
+        parts = [_gain(estimator, reader, raw, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
+    values = torch.cat(parts).double().cpu().numpy()
+    return Reading(Difference(*stratified(values, simulations.model, estimator.question.prior)), len(values), steps * BATCH)
+
+
+def _gain(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulations) -> Tensor:
+    """log r(v | y) - log q(v | y) of each participant, (N,)."""
+    batch = estimator.prepare(simulations)
+    summary = reader(raw(simulations).to(estimator.device))
+    total = torch.zeros(len(batch), device=estimator.device)
+    if estimator.question.about_models:
+        with torch.no_grad():
+            log_q = estimator.log_model_probabilities(batch.inputs)
+        log_r = torch.log_softmax(log_q + reader.models(summary), dim=-1)
+        total = total + (log_r - log_q).gather(-1, batch.model[:, None]).squeeze(-1)
+    for m in range(len(estimator.question.models)):
+        chosen = torch.nonzero(batch.model == m).squeeze(-1)
+        if f"{m}" in reader.flows and len(chosen):
+            with torch.no_grad():
+                u = estimator.to_base(batch[chosen], m)
+            if u is not None:
+                log_r = reader.flows[f"{m}"](summary[chosen]).log_prob(u)
+                total = total.index_add(0, chosen, log_r + 0.5 * (u.square() + math.log(2 * math.pi)).sum(-1))
+    return total
