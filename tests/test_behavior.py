@@ -151,3 +151,23 @@ def test_arrays_that_do_not_fit_together(make_wrong):
 def test_values_that_a_field_allows(field, right, wrong):
     assert field.allows(np.array(right)).all()
     assert not field.allows(np.array(wrong)).any()
+
+
+def test_who_gives_a_field_and_what_its_categories_are_called():
+    field = Field("choice", "categorical", labels=["left", "right"])
+    assert (field.levels, field.labels, field.by) == (2, ("left", "right"), "participant")
+    assert Field("won", "binary", by="task", labels=("no", "yes")).levels == 2
+    assert Field("won", "binary", by="task").by == "task"
+
+
+@pytest.mark.parametrize(
+    "make_wrong",
+    [
+        lambda: Field("choice", "categorical", 3, labels=("left", "right")),
+        lambda: Field("won", "binary", labels=("no", "maybe", "yes")),
+        lambda: Field("time", "real", labels=("fast", "slow")),
+    ],
+)
+def test_labels_are_for_categories(make_wrong):
+    with pytest.raises(DataError, match="a label for each category"):
+        make_wrong()

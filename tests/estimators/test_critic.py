@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from tellapart import AEG, GLS, WSLTS, BernoulliBandit
-from tellapart.estimators.base import Goal, combine
+from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Question
 from tellapart.estimators.critic import LIMIT, contrast_order
 from tellapart.estimators.nwj import safe_exp
-from tellapart.evaluation import EvaluationSettings, build, evaluate_design
-from tellapart.models.gaussian import HiddenNumber
+from tellapart.information.estimate import Pointwise
+from tellapart.models.hidden_number import HiddenNumber
+from tellapart.paper.evaluation import EvaluationSettings, build, evaluate_design
 from tellapart.posterior import infer
-from tellapart.tasks.gaussian import NoisyReadings
+from tellapart.priors import sample_priors
+from tellapart.tasks.readings import NoisyReadings
 from tellapart.workers import one_thread
 
 TASK = NoisyReadings()
-GOAL = Goal("estimate", TASK, (HiddenNumber(),))
+ASKED = TASK, Question(HiddenNumber(), "estimate")
 DESIGN = np.array([[0.9 / np.sqrt(1 - 0.9**2)]])
 TRUTH = HiddenNumber.information(DESIGN, TASK)
 BOUNDS = ("nwj", "infonce")
@@ -48,8 +49,8 @@ class _Trained:
         if bound not in self._known:
             settings = replace(SMALL, bound=bound, learning_rate=3e-3, epochs=24 if bound == "nwj" else 4)
             with one_thread():
-                weights = evaluate_design(GOAL, DESIGN, settings, (1,)).weights
-            estimator = build(GOAL, settings)
+                weights = evaluate_design(*ASKED, DESIGN, settings, (1,)).weights
+            estimator = build(*ASKED, settings)
             estimator.load_state_dict(weights)
             self._known[bound] = estimator.eval()
         return self._known[bound]
@@ -58,22 +59,26 @@ class _Trained:
 trained = _Trained()
 
 
-def estimates(estimator, n, repeats, first=0):
+def pieces(estimator, n, repeats, first=0):
     batches = (estimator.simulate(DESIGN, n, np.random.default_rng([7, seed])) for seed in range(first, first + repeats))
-    return [estimator.estimate(batch, seed) for seed, batch in enumerate(batches)]
+    return [estimator.pointwise(batch, seed) for seed, batch in enumerate(batches)]
+
+
+def estimates(estimator, n, repeats, first=0):
+    return [piece.estimate() for piece in pieces(estimator, n, repeats, first)]
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_within_three_percent_from_below(bound):
     assert pytest.approx(0.8304, abs=1e-4) == TRUTH
-    estimate = combine(estimates(trained(bound), 5_000, 8))
+    estimate = Pointwise.concatenate(pieces(trained(bound), 5_000, 8)).estimate()
     assert estimate.se < 0.006
     assert 0.97 * TRUTH < estimate.nats < TRUTH + 4.5 * estimate.se
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_a_constant_critic_gives_zero(bound):
-    estimator = build(GOAL, replace(SMALL, bound=bound))
+    estimator = build(*ASKED, replace(SMALL, bound=bound))
     for weight in estimator.critic.parameters():
         torch.nn.init.zeros_(weight)
     estimator.critic.network[-1].bias.data.fill_(1.0)  # NWJ is zero at T = 1; InfoNCE at any constant
@@ -102,17 +107,17 @@ def test_contrasts_are_never_oneself_and_never_twice_the_same():
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("scale", [1e4, 1e20])
 def test_a_wild_critic_does_not_overflow(bound, scale):
-    estimator = build(GOAL, replace(SMALL, bound=bound))
+    estimator = build(*ASKED, replace(SMALL, bound=bound))
     estimator.critic.network[-1].weight.data.mul_(scale)
     batch = estimator.simulate(DESIGN, 256, np.random.default_rng(0))
     loss = estimator.loss(batch, torch.Generator().manual_seed(0))
     loss.backward()
     assert torch.isfinite(loss)
     assert all(torch.isfinite(weight.grad).all() for weight in estimator.parameters())
-    estimate = estimator.estimate(batch)
+    estimate = estimator.pointwise(batch).estimate()
     assert np.isfinite(estimate.nats)
     assert np.isfinite(estimate.se)
-    data = HiddenNumber().simulate({"theta": np.zeros(3)}, DESIGN, np.random.default_rng(0), TASK)
+    data = HiddenNumber().simulate({"theta": np.zeros(3)}, np.broadcast_to(DESIGN, (3, 1, 1)), np.random.default_rng(0), TASK)
     assert np.isfinite(infer(estimator, data, DESIGN).parameters["hidden-number"].draws["theta"]).all()
 
 
@@ -127,8 +132,9 @@ def test_the_exponential_is_itself_up_to_the_limit_and_its_tangent_beyond():
 def test_the_posterior_is_the_gaussian_one(bound):
     model, rng = HiddenNumber(), np.random.default_rng(3)
     theta = rng.standard_normal(400)
-    data = model.simulate({"theta": theta}, DESIGN, rng, TASK)
-    mean, variance = model.posterior_moments(data, DESIGN, TASK)
+    designs = np.broadcast_to(DESIGN, (400, 1, 1))
+    data = model.simulate({"theta": theta}, designs, rng, TASK)
+    mean, variance = model.posterior_moments(data, designs, TASK)
     found = infer(trained(bound), data, DESIGN, draws=2000).parameters["hidden-number"]
     typical = np.abs(theta) < 2  # the network saw little of the rest
     assert np.abs(found.mean("theta") - mean)[typical].max() < 0.4
@@ -137,7 +143,7 @@ def test_the_posterior_is_the_gaussian_one(bound):
 
 
 def test_an_untrained_critic_finds_nothing():
-    untrained = combine(estimates(build(GOAL, SMALL, seed=5), 5_000, 2))
+    untrained = Pointwise.concatenate(pieces(build(*ASKED, SMALL, seed=5), 5_000, 2)).estimate()
     assert untrained.nats < 0.1
 
 
@@ -145,13 +151,13 @@ def test_an_untrained_critic_finds_nothing():
 @pytest.mark.parametrize("model_as", ["number", "one-hot"])
 def test_every_goal_and_coding_has_estimates_and_posteriors(goal, model_as):
     task = BernoulliBandit(trials=5)
-    estimator = build(Goal(goal, task, (WSLTS(), AEG(), GLS())), EvaluationSettings(model_as=model_as)).eval()
+    estimator = build(task, Question((WSLTS(), AEG(), GLS()), goal), EvaluationSettings(model_as=model_as)).eval()
     design, rng = task.baseline(1, np.random.default_rng(0))[0], np.random.default_rng(1)
     batch = estimator.simulate(design, 90, rng)
-    estimate = estimator.estimate(batch)
+    estimate = estimator.pointwise(batch).estimate()
     assert estimate.n == 90
     assert 0 <= estimate.accuracy <= 1
-    data = WSLTS().simulate(WSLTS().sample_prior(11, rng), design, rng, task)
+    data = WSLTS().simulate(sample_priors(WSLTS().parameters, 11, rng), np.broadcast_to(design, (11, *design.shape)), rng, task)
     known = infer(estimator, data, design, draws=50)
     assert known.models.probabilities.shape == (11, 3)
     assert known.models.probabilities.sum(-1) == pytest.approx(np.ones(11))
@@ -163,7 +169,7 @@ def test_every_goal_and_coding_has_estimates_and_posteriors(goal, model_as):
 def test_the_same_seed_gives_the_same_bytes():
     settings = replace(SMALL, draws=2_000, held_out=500, epochs=2)
     with one_thread():
-        one, two, other = (evaluate_design(GOAL, DESIGN, settings, seed) for seed in ((1, 2), (1, 2), (1, 3)))
+        one, two, other = (evaluate_design(*ASKED, DESIGN, settings, seed) for seed in ((1, 2), (1, 2), (1, 3)))
     assert one.information == two.information != other.information
     assert all(torch.equal(one.weights[name], two.weights[name]) for name in one.weights)
 
@@ -171,7 +177,7 @@ def test_the_same_seed_gives_the_same_bytes():
 def test_the_best_epoch_is_judged_on_simulations_that_did_not_choose_it():
     settings = replace(SMALL, draws=1_000, held_out=300, epochs=4)
     with one_thread():
-        last, best = (evaluate_design(GOAL, DESIGN, replace(settings, keep=keep), (1,)) for keep in ("last", "best"))
+        last, best = (evaluate_design(*ASKED, DESIGN, replace(settings, keep=keep), (1,)) for keep in ("last", "best"))
     assert last.curve == best.curve
     assert last.information != best.information
     assert best.information.n == 300

@@ -6,11 +6,8 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from tellapart import Behavior, Categorical, Model
-from tellapart.estimators.base import Goal
-from tellapart.estimators.posterior import PosteriorEstimator
-from tellapart.networks.encoders import SequenceEncoder
-from tellapart.tasks.gaussian import NoisyReadings
+from tellapart import Behavior, Categorical, Model, PosteriorEstimator, Question, SequenceEncoder
+from tellapart.tasks.readings import NoisyReadings
 from tellapart.training import Stream, Trainer, TrainingSettings
 
 
@@ -24,7 +21,7 @@ class Switch(Model):
     def parameters(self):
         return {"on": Categorical((0.5, 0.5))}
 
-    def simulate(self, parameters, design, rng, task):
+    def simulate(self, parameters, designs, rng, task):
         on = parameters["on"][:, None, None]
         return Behavior({"reading": on + 0.01 * rng.standard_normal((len(on), task.blocks, task.trials))})
 
@@ -32,10 +29,10 @@ class Switch(Model):
 def test_a_hidden_level_is_worth_its_entropy_and_no_more():
     torch.manual_seed(1)
     task = NoisyReadings()
-    estimator = PosteriorEstimator(Goal("estimate", task, (Switch(),)), SequenceEncoder(task, 8, 8, 2), hidden=(16,), transforms=1)
+    estimator = PosteriorEstimator(Question(Switch(), "estimate"), SequenceEncoder(task, 8, 8, 2), hidden=(16,), transforms=1)
     source = Stream(estimator, lambda n, rng: task.baseline(n, rng), 128, (1,))
     Trainer(estimator, TrainingSettings(learning_rate=1e-2, pieces=1), 300, 1).run(source)
-    estimate = estimator.estimate(estimator.simulate([[1.0]], 4000, np.random.default_rng(2)))
+    estimate = estimator.pointwise(estimator.simulate([[1.0]], 4000, np.random.default_rng(2))).estimate()
     assert 0.9 * np.log(2) < estimate.nats < np.log(2) + 3 * estimate.se
     behavior = Behavior({"reading": np.array([[[0.0]], [[1.0]]])})
     z = estimator.sample_theta(estimator.inputs(behavior, [[1.0]]), 0, 200, np.random.default_rng(3))
@@ -44,9 +41,8 @@ def test_a_hidden_level_is_worth_its_entropy_and_no_more():
 
 
 def test_the_same_simulations_have_the_same_place_in_a_step():
-    goal = Goal("estimate", NoisyReadings(), (Switch(),))
-    estimator = PosteriorEstimator(goal, SequenceEncoder(goal.task, 8, 8, 2), hidden=(16,), transforms=1)
-    one, same, other = (estimator.simulate([[1.0]], 50, np.random.default_rng(seed)).theta for seed in (1, 1, 2))
+    estimator = PosteriorEstimator(Question(Switch(), "estimate"), SequenceEncoder(NoisyReadings(), 8, 8, 2), hidden=(16,), transforms=1)
+    one, same, other = (estimator.simulate([[1.0]], 50, np.random.default_rng(seed)).v for seed in (1, 1, 2))
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
     assert len(torch.unique(one)) == 50

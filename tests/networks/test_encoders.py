@@ -1,75 +1,84 @@
-"""Every encoder: shapes, missed trials, any length, symmetries."""
+"""What encoders keep and forget beyond their contract (`tests/contracts`): blocks, order, units, and the bandit's arms."""
 
 import numpy as np
 import pytest
 import torch
 
-from tellapart.behavior import Behavior
-from tellapart.models.aeg import AEG
-from tellapart.networks.encoders import BlockEncoder, HistoryEncoder, SequenceEncoder
-from tellapart.tasks.bandit import BernoulliBandit
+import tellapart as ta
+from tellapart.networks.base import field_features
+from tellapart.paper.blocks import BlockEncoder
+from tellapart.priors import sample_priors
+from tellapart.tasks.readings import NoisyReadings
 
-TASK = BernoulliBandit(3, 2, 8)
-ALL = [BlockEncoder, HistoryEncoder, SequenceEncoder]
-POOLED = [HistoryEncoder, SequenceEncoder]
+TASK = ta.BernoulliBandit(3, 2, 8)
+POOLED = [ta.HistoryEncoder, ta.SequenceEncoder]
+each_pooled = pytest.mark.parametrize("kind", POOLED, ids=lambda kind: kind.name)
 
 
 def behavior(n=20, task=TASK, seed=0):
-    model, rng = AEG(), np.random.default_rng(seed)
-    return model.simulate(model.sample_prior(n, rng), task.baseline(n, rng), rng, task)
+    model, rng = ta.AEG(), np.random.default_rng(seed)
+    return model.simulate(sample_priors(model.parameters, n, rng), task.baseline(n, rng), rng, task)
+
+
+def made(kind, task=TASK, **settings):
+    torch.manual_seed(0)
+    return kind(task, **settings).eval()
 
 
 def summaries(encoder, data):
-    designs = np.full((len(data), *TASK.design_space.shape), 0.5)
+    designs = np.full((len(data), *encoder.task.design_space.shape), 0.5)
     with torch.no_grad():
         return encoder(encoder.prepare(data, designs)).numpy()
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_summaries_have_the_promised_shape(kind):
-    torch.manual_seed(0)
-    encoder = kind(TASK)
-    assert summaries(encoder, behavior()).shape == (20, encoder.summaries)
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_participants_do_not_depend_on_each_other(kind):
-    torch.manual_seed(0)
-    encoder, data = kind(TASK), behavior()
-    np.testing.assert_allclose(summaries(encoder, data)[3:5], summaries(encoder, data[3:5]), rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", POOLED)
-def test_trials_that_were_missed_at_the_end_are_as_if_the_block_were_shorter(kind):
-    torch.manual_seed(0)
-    encoder, data = kind(TASK), behavior()
-    mask = np.zeros(data.shape, bool)
-    mask[:, :, :5] = True
-    np.testing.assert_allclose(
-        summaries(encoder, Behavior(data.fields, mask)), summaries(encoder, data.first(trials=5)), rtol=1e-4, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("kind", POOLED)
+@each_pooled
 def test_blocks_are_exchangeable(kind):
-    torch.manual_seed(0)
-    encoder, data = kind(TASK), behavior()
-    swapped = Behavior({name: values[:, ::-1] for name, values in data.fields.items()})
+    encoder, data = made(kind), behavior()
+    swapped = ta.Behavior({name: values[:, ::-1] for name, values in data.fields.items()})
     np.testing.assert_allclose(summaries(encoder, data), summaries(encoder, swapped), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", POOLED)
+@each_pooled
 def test_order_within_a_block_matters(kind):
-    torch.manual_seed(0)
-    encoder, data = kind(TASK), behavior()
-    backwards = Behavior({name: values[:, :, ::-1] for name, values in data.fields.items()})
+    encoder, data = made(kind), behavior()
+    backwards = ta.Behavior({name: values[:, :, ::-1] for name, values in data.fields.items()})
     assert np.abs(summaries(encoder, data) - summaries(encoder, backwards)).max() > 1e-3
 
 
 def test_the_papers_encoder_takes_shorter_data_as_missed_trials():
-    torch.manual_seed(0)
-    encoder, data = BlockEncoder(TASK), behavior()
+    encoder, data = made(BlockEncoder), behavior()
     mask = np.zeros(data.shape, bool)
     mask[:, :1, :5] = True
     short = data.first(blocks=1, trials=5)
-    np.testing.assert_allclose(summaries(encoder, Behavior(data.fields, mask)), summaries(encoder, short), rtol=1e-5)
+    np.testing.assert_allclose(summaries(encoder, ta.Behavior(data.fields, mask)), summaries(encoder, short), rtol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0, 0.001])
+def test_the_unit_of_a_real_field_does_not_matter(unit):
+    """Once the scale has been learned; the same network gives the same summaries for the same data in other units."""
+    task, readings = NoisyReadings(2, 3), np.random.default_rng(1).normal(3.0, 2.0, (200, 2, 3))
+    results = []
+    for factor in (1.0, unit):
+        encoder = made(ta.SequenceEncoder, task)
+        encoder.learn_scale(ta.Behavior({"reading": factor * readings}))
+        results.append(summaries(encoder, ta.Behavior({"reading": factor * readings[:20]})))
+    np.testing.assert_allclose(*results, rtol=1e-3, atol=1e-5)
+
+
+def test_an_extreme_value_does_not_drown_the_others():
+    task = NoisyReadings(1, 4)
+    encoder = made(ta.SequenceEncoder, task)
+    readings = np.random.default_rng(1).standard_normal((200, 1, 4))
+    encoder.learn_scale(ta.Behavior({"reading": readings}))
+    readings[0, 0, 0] = 1e9
+    inputs = encoder.prepare(ta.Behavior({"reading": readings}), np.ones((200, 1, 1)))
+    assert torch.isfinite(inputs).all()
+    assert inputs.abs().max() < 30
+
+
+def test_fields_as_numbers():
+    values = np.array([0, 2])
+    np.testing.assert_array_equal(field_features(values, ta.Field("f", "categorical", 3), one_hot=True), [[1, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(field_features(values, ta.Field("f", "categorical", 3), one_hot=False), [[0], [2]])
+    np.testing.assert_allclose(field_features(values, ta.Field("f", "count"), one_hot=True), np.log1p(values)[:, None], rtol=1e-6)
+    assert np.isfinite(field_features(np.array([0.0, 2.0]), ta.Field("f", "positive"), one_hot=True)).all()

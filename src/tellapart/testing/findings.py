@@ -1,0 +1,127 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Literal
+
+from ..errors import ModelError, TellapartError
+from ..models.failures import line_of, words
+
+TYPICAL_SEARCH = 2_500_000
+"""Participants that the search simulates if nothing is set."""
+PATIENCE = 1800.0
+"""Seconds of simulation beyond which a budget of simulations is suggested."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found.
+
+    Arguments:
+        severity: "error": results would be wrong; "warning": look whether it is meant.
+        what: One sentence.
+        fix: The usual way out.
+        where: The line of code, if one is known.
+        got: What was found.
+    """
+
+    severity: Literal["error", "warning"]
+    what: str
+    fix: str | None = None
+    where: str | None = None
+    got: str | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.severity}: {self.what}"]
+        lines += [f"  {label + ':':<10}{text}" for label, text in (("where", self.where), ("got", self.got), ("fix", self.fix)) if text]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found.
+
+    Arguments:
+        name: The model or task.
+        findings: Errors first.
+        speed: Participants simulated a second, for a model that can be simulated.
+    """
+
+    name: str
+    findings: tuple[Finding, ...]
+    speed: float | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Is there no error?"""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    def raise_errors(self) -> None:
+        """Raise a `ModelError` that lists all errors, if there are any."""
+        errors = [str(finding) for finding in self.findings if finding.severity == "error"]
+        if errors:
+            raise ModelError(f"'{self.name}' is not sound.\n" + "\n".join(errors))
+
+    def speed_in_words(self) -> str:
+        """What the speed means for a search."""
+        if not self.speed:
+            return ""
+        seconds = TYPICAL_SEARCH / self.speed
+        told = f"{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
+        if seconds < PATIENCE:
+            return told
+        budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
+        return f"{told}. For {_duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
+
+
+class Findings:
+    """Collects what checks find.
+
+    Arguments:
+        name: The model or task that is checked.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self._all = name, list[Finding]()
+
+    def error(self, what: str, fix: str | None = None, **more: str | None) -> None:
+        self._all.append(Finding("error", what, fix, **more))
+
+    def warning(self, what: str, fix: str | None = None, **more: str | None) -> None:
+        self._all.append(Finding("warning", what, fix, **more))
+
+    def run(self, checks: Iterable[Callable[[], Any]]) -> None:
+        """Run each check; one that raises is an error, with the line of the code that it is about."""
+        for check in checks:
+            try:
+                check()
+            except TellapartError as error:
+                self.error(error.what, error.fix, where=error.where, got=_got(error))
+            except Exception as error:
+                self.error(f"'{self.name}' failed.", "mend that line", where=line_of(error), got=words(error))
+
+    @property
+    def sound(self) -> bool:
+        """Is there no error so far?"""
+        return self.checked().sound
+
+    def checked(self, speed: float | None = None) -> Checked:
+        """All findings, errors first."""
+        return Checked(self.name, tuple(sorted(self._all, key=lambda finding: finding.severity)), speed)
+
+
+def _got(error: TellapartError) -> str | None:
+    parts = [f"expected {error.expected}" if error.expected else None, None if error.got is None else f"got {error.got}"]
+    return "; ".join(part for part in parts if part) or None
+
+
+def _round(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(1.0, seconds):.0f} seconds"

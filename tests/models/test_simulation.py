@@ -1,0 +1,80 @@
+"""Simulations of several models: whose turn it is, what is kept of them, and what comes back from a file."""
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.models.simulation import turns
+from tellapart.tasks.readings import NoisyReadings
+
+TASK = NoisyReadings(2, 3)
+
+
+@ta.model(name="levels", parameters={"k": ta.Integers(1, 3), "x": ta.Normal()}, vectorised=True)
+def levels(parameters, designs, rng, task):
+    return {"reading": rng.normal(parameters["k"][:, None, None], 1.0, (len(designs), task.blocks, task.trials))}
+
+
+@ta.model(name="nothing", parameters={}, vectorised=True)
+def nothing(parameters, designs, rng, task):
+    return {"reading": rng.standard_normal((len(designs), task.blocks, task.trials))}
+
+
+def simulated(n=30, seed=1, **more):
+    return ta.simulate_models(TASK, [levels(), nothing()], [[1.0], [2.0]], n, np.random.default_rng(seed), **more)
+
+
+@pytest.mark.parametrize("prior", [(0.5, 0.5), (0.6, 0.3, 0.1), (0.9, 0.05, 0.05), (1 / 3, 1 / 3, 1 / 3)])
+def test_every_model_has_had_its_share_at_any_moment(prior):
+    whose = turns(np.array(prior), 400)
+    counts = np.cumsum(whose[:, None] == np.arange(len(prior)), axis=0)
+    assert np.abs(counts - np.arange(1, 401)[:, None] * np.array(prior)).max() <= 1.0 + 1e-9
+
+
+def test_same_seed_same_bytes():
+    one, same, other = simulated(), simulated(), simulated(seed=2)
+    assert one.behavior.fields["reading"].tobytes() == same.behavior.fields["reading"].tobytes()
+    assert one.behavior.fields["reading"].tobytes() != other.behavior.fields["reading"].tobytes()
+
+
+def test_levels_have_a_place_in_their_step():
+    one = simulated()
+    within = one.within["levels.k"][one.model == 0]
+    assert ((within >= 0) & (within < 1)).all()
+    assert len(np.unique(within)) == 15
+    assert np.isnan(one.within["levels.k"][one.model == 1]).all()
+    assert "levels.x" not in one.within
+
+
+def test_some_of_them():
+    one = simulated()
+    some = one[[3, 1, 4]]
+    assert some.model.tolist() == one.model[[3, 1, 4]].tolist()
+    np.testing.assert_array_equal(some.behavior.fields["reading"], one.behavior.fields["reading"][[3, 1, 4]])
+    np.testing.assert_array_equal(one.of(0).parameters["levels.k"], one.truth(0)["k"])
+    assert one.truth(1) == {}
+
+
+def test_there_and_back(tmp_path):
+    one = simulated()
+    one.save(tmp_path / "deep" / "simulations")
+    back = ta.Simulations.load(tmp_path / "deep" / "simulations", one.models)
+    assert back.models == one.models
+    np.testing.assert_array_equal(back.model, one.model)
+    np.testing.assert_array_equal(back.designs, one.designs)
+    for part in ("parameters", "within"):
+        for name, values in getattr(one, part).items():
+            np.testing.assert_array_equal(getattr(back, part)[name], values)
+    np.testing.assert_array_equal(back.behavior.fields["reading"], one.behavior.fields["reading"])
+
+
+def test_one_design_for_all_or_one_for_each():
+    designs = np.stack([np.full((2, 1), float(i)) for i in range(3)])
+    assert ta.simulate_models(TASK, [nothing()], designs, 3, np.random.default_rng(1)).designs.tolist() == designs.tolist()
+    assert simulated(4).designs.shape == (4, 2, 1)
+
+
+def test_true_parameters_can_be_given():
+    one = simulated(parameters={"levels": {"k": 2, "x": 0.5}, "nothing": {}})
+    assert set(one.truth(0)["k"]) == {2.0}
+    assert set(one.truth(0)["x"]) == {0.5}

@@ -1,0 +1,43 @@
+"""Heads: shapes, normalised probabilities, and a flow whose draws follow its density."""
+
+import numpy as np
+import torch
+from scipy import stats
+
+from tellapart.networks.heads import Classifier, Critic, Flow, perceptron
+
+
+def test_probabilities_sum_to_one():
+    torch.manual_seed(0)
+    shares = Classifier(5, 3)(torch.randn(7, 5)).exp()
+    assert shares.shape == (7, 3)
+    torch.testing.assert_close(shares.sum(-1), torch.ones(7))
+
+
+def test_a_critic_pairs_every_v_with_every_participant():
+    torch.manual_seed(0)
+    critic, v, s = Critic(5, 2), torch.randn(4, 7, 2), torch.randn(7, 5)
+    scores = critic(v, s)
+    assert scores.shape == (4, 7)
+    torch.testing.assert_close(scores[2, 3], critic(v[2, 3:4], s[3:4])[0])
+
+
+def test_layers():
+    assert [type(layer).__name__ for layer in perceptron([3, 4, 5, 1])] == ["Linear", "ReLU", "Linear", "ReLU", "Linear"]
+
+
+def test_a_flow_is_a_density_and_its_draws_follow_it():
+    """One parameter: the density integrates to 1, and the share of draws below a point is its integral up to there."""
+    torch.manual_seed(0)
+    flow, s = Flow(3, 1, transforms=2, hidden=(16,)), torch.randn(1, 3)
+    grid = torch.linspace(-12, 12, 4001)
+    with torch.no_grad():
+        gain = flow.information(grid[:, None], s.expand(4001, 3)).double().numpy()
+        draws = flow.sample(s, 20_000)
+    assert draws.shape == (20_000, 1, 1)
+    z = grid.double().numpy()
+    density = np.exp(gain) * stats.norm.pdf(z)
+    cumulative = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(z))])
+    assert abs(cumulative[-1] - 1) < 1e-3
+    below = (draws.numpy().ravel()[:, None] <= z[::200]).mean(0)
+    assert np.abs(below - cumulative[::200]).max() < np.sqrt(np.log(2e6) / 40_000)

@@ -1,0 +1,124 @@
+"""Parts by name: those that ship, those beside a study, those of installed packages; and what is said when there is none."""
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import tellapart as ta
+from tellapart import parts
+from tellapart.parts import find_part, known_parts, load_again, loaded_files, use_of
+
+SHIPPED = {
+    "task": {"bernoulli-bandit", "noisy-readings"},
+    "model": {"wslts", "aeg", "gls", "hidden-number"},
+    "search": {"amortized", "bayesopt"},
+    "encoder": {"history", "sequence", "blocks"},
+    "estimator": {"posterior", "nwj", "infonce"},
+}
+
+FILE = """
+import tellapart as ta
+
+class Mine(ta.HistoryEncoder):
+    name = "mine"
+
+class Nameless(ta.Model):
+    parameters = {}
+    simulate = None
+
+class Unfinished(ta.Model):
+    name = "unfinished"
+
+NUMBER = 3
+"""
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_what_ships_is_found_by_its_name(kind):
+    known = known_parts(kind)
+    assert SHIPPED[kind] <= set(known)
+    for name, part in known.items():
+        assert find_part(kind, name) is part
+        assert use_of(kind, part) == part.name == name
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine.py").write_text(FILE)
+    return tmp_path
+
+
+def test_a_file_beside_a_study(folder):
+    part = find_part("encoder", "mine:Mine", folder)
+    assert part is find_part("encoder", "mine:Mine", folder)
+    assert use_of("encoder", part) == "mine:Mine"
+    (folder / "mine.py").write_text(FILE.replace("NUMBER = 3", "NUMBER = 4"))
+    assert find_part("encoder", "mine:Mine", folder) is not part
+
+
+def test_a_module_in_a_subfolder(folder):
+    (folder / "sub").mkdir()
+    (folder / "mine.py").rename(folder / "sub" / "mine.py")
+    assert use_of("encoder", find_part("encoder", "sub.mine:Mine", folder)) == "sub.mine:Mine"
+
+
+@pytest.mark.parametrize(
+    ("kind", "use", "message"),
+    [
+        ("model", "age", "did you mean 'aeg'"),
+        ("encoder", "mine:Nothing", "There is no 'Nothing' in 'mine.py'"),
+        ("encoder", "nowhere:Mine", "There is no file 'nowhere.py'"),
+        ("encoder", "mine:NUMBER", "is not an encoder"),
+        ("model", "mine:Mine", "'Mine' is not a model"),
+        ("model", "mine:Unfinished", "'Unfinished' is not finished"),
+        ("model", "mine:Nameless", "'Nameless' has no name"),
+        ("model", "mine:not a name", "names no class"),
+        ("search", "../mine:Mine", "names no class"),
+    ],
+)
+def test_what_is_not_found(folder, kind, use, message):
+    with pytest.raises(ta.StudyError, match=message):
+        find_part(kind, use, folder)
+
+
+@pytest.mark.parametrize(("code", "got"), [("1 / 0", "ZeroDivisionError"), ("def", "SyntaxError"), ("raise SystemExit", "SystemExit")])
+def test_files_that_cannot_be_loaded(tmp_path, code, got):
+    (tmp_path / "mine.py").write_text(f"\n\n{code}\n")
+    with pytest.raises(ta.StudyError, match=r"Loading 'mine\.py' failed") as error:
+        find_part("model", "mine:Mine", tmp_path)
+    assert "line 3" in error.value.where
+    assert got in str(error.value)
+
+
+def test_a_class_that_no_file_could_name():
+    class Local(ta.AEG):
+        name = "local"
+
+    with pytest.raises(ta.StudyError, match="in no file"):
+        use_of("model", Local)
+
+
+def test_a_users_file_is_loaded_again_in_another_process(folder):
+    part = find_part("encoder", "mine:Mine", folder)
+    sent = next(file for file in loaded_files() if file.name == part.__module__)
+    del sys.modules[part.__module__]
+    (folder / "mine.py").unlink()
+    load_again(sent)
+    assert sys.modules[part.__module__].Mine.name == "mine"
+
+
+def test_a_broken_package_is_in_nobody_elses_way(monkeypatch):
+    """It is not among the known parts, and whoever names its part is told."""
+    group = "tellapart.models"
+    points = [EntryPoint("broken", "no_such_package.models:Model", group), EntryPoint("no-model", "json:dumps", group)]
+    points.append(EntryPoint("aeg-again", "tellapart.bandits.aeg:AEG", group))
+    monkeypatch.setattr(parts, "entry_points", lambda group: [point for point in points if point.group == group])
+    assert {"broken", "no-model"}.isdisjoint(known_parts("model"))
+    assert find_part("model", "aeg-again") is ta.AEG
+    assert find_part("model", "gls") is ta.GLS
+    with pytest.raises(ta.StudyError, match="'broken' cannot be loaded") as error:
+        find_part("model", "broken")
+    assert "No module named 'no_such_package'" in str(error.value)
+    with pytest.raises(ta.StudyError, match="is not a model"):
+        find_part("model", "no-model")
