@@ -30,12 +30,13 @@ from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
+from ..models.kernel import theta_of
+from ..models.streams import uniform
 from ..priors import Prior, Uniform
 from ..tasks.base import Task
-from .compiled import Simulator, count_from, pick
+from .compiled import count_from, pick
 from .model import BanditModel, Convention
 from .replay import MISSED, Descriptions, Replay
-from .streams import uniform
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -109,7 +110,7 @@ class AEG(BanditModel):
     convention: Convention = "paper"
 
     name: ClassVar[str] = "aeg"
-    _simulator: ClassVar = Simulator(choose)
+    _choose: ClassVar = choose
     _replay: ClassVar = Replay(describe)
 
     @property
@@ -117,7 +118,7 @@ class AEG(BanditModel):
         return {"epsilon": Uniform(), "phi": Uniform()}
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
-        epsilon, phi = self._theta(parameters, len(behavior)).T
+        epsilon, phi = theta_of(self, parameters, len(behavior)).T
         kinds, arms = self._kinds(behavior, task)
         terms = log_probabilities(epsilon, phi, arms)[kinds, np.arange(len(kinds))[:, None, None]]
         return np.asarray(np.where(kinds == MISSED, 0.0, terms).sum((1, 2)))

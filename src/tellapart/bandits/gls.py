@@ -34,13 +34,14 @@ import numpy as np
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
+from ..models.kernel import theta_of
+from ..models.streams import uniform
 from ..priors import Prior, Uniform
 from ..tasks.base import Task
 from ..threads import in_threads
-from .compiled import Simulator, count_from, pick
+from .compiled import count_from, pick
 from .model import BanditModel, Convention
 from .replay import FIRST, MISSED, Descriptions, Replay
-from .streams import uniform
 
 SAME, BETTER_WORSE, DILEMMA = 0, 1, 2
 STAYS, STARTS = 2, 3
@@ -201,7 +202,7 @@ class GLS(BanditModel):
     convention: Convention = "paper"
 
     name: ClassVar[str] = "gls"
-    _simulator: ClassVar = Simulator(choose)
+    _choose: ClassVar = choose
     _replay: ClassVar = Replay(describe)
 
     @property
@@ -209,7 +210,7 @@ class GLS(BanditModel):
         return {name: Uniform() for name in ("gamma", "pi_00", "pi_01", "pi_10", "pi_11")}
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
-        theta = self._theta(parameters, len(behavior)).T
+        theta = theta_of(self, parameters, len(behavior)).T
         rows, arms = self._rows(behavior, task)
         emission, transition = emissions(theta[0], arms), transitions(theta[1:])
         out = np.empty((len(rows), 1))

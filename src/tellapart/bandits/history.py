@@ -1,14 +1,19 @@
 """A bandit's trials in the light of what came before.
 
 Each choice is described by what the participant could know when making it, with the chosen arm first and then the others from
-the most to the least promising, so that what has the same meaning has the same place: of each arm its wins, losses and estimated reward
-(1 + w) / (2 + w + l), whether it is the previous arm, and whether it is best: by wins, by losses, by estimate, by wins and then losses, by
-losses and then wins. Then the previous reward and the number of the trial. These speak of arms, wins, losses and the previous choice; no
-model's parameters or rules enter.
+the most to the least promising, so that what has the same meaning has the same place. Of each arm:
+
+    wins and losses        their numbers, the estimated reward (1 + w) / (2 + w + l), whether it is best: by wins, by losses, by
+                           estimate, by wins and then losses, by losses and then wins
+    rewards that are       how often it was chosen, its last and its mean reward, whether it is best by mean, chosen most often,
+    numbers                least often, never, and how long ago
+    both                   whether it is the previous arm; what it paid and how often it was chosen lately, over a short and a long while
+
+Then the previous reward and the number of the trial. These speak of arms, rewards and choices; no model's parameters or rules enter.
 
 They do not say which arm is which, and a participant may care: for the left one, or for the red one. So the arms follow once more, in
-their own order: whether it was chosen, its wins and losses; and what the choice paid. From these, what was recorded can be read off:
-a history loses nothing.
+their own order: whether it was chosen, its wins and losses, or how often it was chosen and its mean; and what the choice paid. From
+these, what was recorded can be read off: a history loses nothing.
 """
 
 from __future__ import annotations
@@ -22,30 +27,37 @@ from numpy.typing import NDArray
 from ..behavior import Behavior
 from ..threads import in_threads
 
-PER_PLACE, PER_ARM, PER_TRIAL = 9, 3, 3
+PER_PLACE, PER_ARM, PER_TRIAL = 13, 3, 3
 """Features of each place in the order of promise, of each arm in the arms' own order, and of the trial."""
 
+SHORT, LONG = 0.6, 0.2
+"""What is lately: the weight of the last trial in an average over a short while, and over a long one."""
 
-def bandit_history(behavior: Behavior, arms: int) -> NDArray[np.float32]:
-    """Features of each trial, (N, B, T, 12 K + 3).
+
+def bandit_history(behavior: Behavior, arms: int, binary: bool = True) -> NDArray[np.float32]:
+    """Features of each trial, (N, B, T, 16 K + 3).
 
     In the first recorded trial of a block, before which there is nothing, all are zero but the choice and what it paid; in a missed trial
     all are zero.
+
+    Arguments:
+        binary: Are rewards wins and losses, or numbers?
     """
     features = np.zeros((*behavior.shape, (PER_PLACE + PER_ARM) * arms + PER_TRIAL), np.float32)
-    in_threads(_describe, len(behavior), (behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features))
+    arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
+    in_threads(lambda *slices: _describe(*slices, binary), len(behavior), arrays)
     return features
 
 
 @nb.njit(cache=True, nogil=True)
-def _describe(choices: Any, rewards: Any, mask: Any, features: Any) -> None:
+def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any) -> None:
     """Fill `features`, participant by participant; missed trials are as if they had never been."""
     n, blocks, trials = choices.shape
     arms = features.shape[3] // (PER_PLACE + PER_ARM)
-    wins, losses, order = np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
+    known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.zeros(arms, np.int64)
     for i in range(n):
         for b in range(blocks):
-            wins[:], losses[:] = 0.0, 0.0
+            known[:], lately[:] = 0.0, 0.0
             previous, reward, seen = -1, 0.0, 0
             for t in range(trials):
                 if not mask[i, b, t]:
@@ -53,27 +65,56 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any) -> None:
                 choice, row = int(choices[i, b, t]), features[i, b, t]
                 places, trial = row[: PER_PLACE * arms], row[PER_PLACE * arms :]
                 if seen > 0:
-                    _rank(choice, previous, wins, losses, order)
-                    _describe_places(previous, wins, losses, order, places)
+                    _rank(choice, previous, known, lately, binary, order)
+                    if binary:
+                        _describe_wins(known, order, places)
+                    else:
+                        _describe_numbers(known, order, places, seen)
+                    _describe_lately(previous, lately, order, places)
                     trial[0], trial[1] = reward, 0.3 * np.log(1.0 + seen)
                 reward = float(rewards[i, b, t])
                 trial[2] = reward
-                _describe_arms(choice, wins, losses, trial[PER_TRIAL:])
-                wins[choice] += reward
-                losses[choice] += 1.0 - reward
-                previous, seen = choice, seen + 1
+                _describe_arms(choice, known, binary, trial[PER_TRIAL:])
+                seen += 1
+                _learn(choice, reward, seen, known, lately)
+                previous = choice
 
 
 @nb.njit(cache=True)
-def _rank(choice: Any, previous: Any, wins: Any, losses: Any, order: Any) -> None:
-    """The chosen arm, then the others by estimated reward, wins, and whether they are the previous arm."""
+def _learn(choice: Any, reward: Any, seen: Any, known: Any, lately: Any) -> None:
+    """Bring up to date what is known of each arm.
+
+    Arguments:
+        known: How often it was chosen, the sum of its rewards, the last of them, and when that was, (4, K).
+        lately: Its average reward over a short and a long while, and how often it was chosen over both, (4, K).
+    """
+    known[0, choice] += 1.0
+    known[1, choice] += reward
+    known[2, choice], known[3, choice] = reward, seen
+    for place, weight in ((0, SHORT), (1, LONG)):
+        lately[place, choice] += weight * (reward - lately[place, choice])
+        for k in range(lately.shape[1]):
+            lately[2 + place, k] += weight * ((1.0 if k == choice else 0.0) - lately[2 + place, k])
+
+
+@nb.njit(cache=True)
+def _estimate(known: Any, k: Any, binary: Any) -> Any:
+    """What arm k is expected to pay; of one that was never chosen, if rewards are numbers, 0."""
+    if binary:
+        return (1.0 + known[1, k]) / (2.0 + known[0, k])
+    return known[1, k] / max(known[0, k], 1.0)
+
+
+@nb.njit(cache=True)
+def _rank(choice: Any, previous: Any, known: Any, lately: Any, binary: Any, order: Any) -> None:
+    """The chosen arm, then the others by estimated reward, how often they were chosen, whether they are the previous arm, and lately."""
     order[0] = choice
     filled = 1
-    for k in range(wins.size):
+    for k in range(order.size):
         if k == choice:
             continue
         place = filled
-        while place > 1 and _before(k, order[place - 1], previous, wins, losses):
+        while place > 1 and _before(k, order[place - 1], previous, known, lately, binary):
             order[place] = order[place - 1]
             place -= 1
         order[place] = k
@@ -81,45 +122,81 @@ def _rank(choice: Any, previous: Any, wins: Any, losses: Any, order: Any) -> Non
 
 
 @nb.njit(cache=True)
-def _before(j: Any, k: Any, previous: Any, wins: Any, losses: Any) -> Any:
+def _before(j: Any, k: Any, previous: Any, known: Any, lately: Any, binary: Any) -> Any:
     """Does arm j come before arm k?"""
-    one, other = (1.0 + wins[j]) * (2.0 + wins[k] + losses[k]), (1.0 + wins[k]) * (2.0 + wins[j] + losses[j])
+    one, other = _estimate(known, j, binary), _estimate(known, k, binary)
     if one != other:
         return one > other
-    return wins[j] > wins[k] or (wins[j] == wins[k] and j == previous)
+    if known[0, j] != known[0, k]:
+        return known[0, j] > known[0, k]
+    if (j == previous) != (k == previous):
+        return j == previous
+    for number in range(4):
+        if lately[number, j] != lately[number, k]:
+            return lately[number, j] > lately[number, k]
+    return False
 
 
 @nb.njit(cache=True)
-def _describe_places(previous: Any, wins: Any, losses: Any, order: Any, row: Any) -> None:
-    """Nine numbers for each arm, in the given order."""
+def _describe_wins(known: Any, order: Any, row: Any) -> None:
+    """Eight numbers for each arm, in the given order: of wins and losses."""
     most, fewest, highest = -1.0, np.inf, -1.0
-    for k in range(wins.size):
-        most, fewest = max(most, wins[k]), min(fewest, losses[k])
-        highest = max(highest, (1.0 + wins[k]) / (2.0 + wins[k] + losses[k]))
+    for k in range(order.size):
+        most, fewest = max(most, known[1, k]), min(fewest, known[0, k] - known[1, k])
+        highest = max(highest, _estimate(known, k, True))
     fewest_of_most, most_of_fewest = np.inf, -1.0
-    for k in range(wins.size):
-        if wins[k] == most:
-            fewest_of_most = min(fewest_of_most, losses[k])
-        if losses[k] == fewest:
-            most_of_fewest = max(most_of_fewest, wins[k])
+    for k in range(order.size):
+        if known[1, k] == most:
+            fewest_of_most = min(fewest_of_most, known[0, k] - known[1, k])
+        if known[0, k] - known[1, k] == fewest:
+            most_of_fewest = max(most_of_fewest, known[1, k])
     for place in range(order.size):
         k, at = order[place], PER_PLACE * place
-        estimate = (1.0 + wins[k]) / (2.0 + wins[k] + losses[k])
-        row[at] = 0.5 * np.log(1.0 + wins[k])
-        row[at + 1] = 0.5 * np.log(1.0 + losses[k])
+        wins, losses, estimate = known[1, k], known[0, k] - known[1, k], _estimate(known, k, True)
+        row[at] = 0.5 * np.log(1.0 + wins)
+        row[at + 1] = 0.5 * np.log(1.0 + losses)
         row[at + 2] = estimate
-        row[at + 3] = k == previous
-        row[at + 4] = wins[k] == most
-        row[at + 5] = losses[k] == fewest
-        row[at + 6] = estimate == highest
-        row[at + 7] = wins[k] == most and losses[k] == fewest_of_most
-        row[at + 8] = losses[k] == fewest and wins[k] == most_of_fewest
+        row[at + 3] = wins == most
+        row[at + 4] = losses == fewest
+        row[at + 5] = estimate == highest
+        row[at + 6] = wins == most and losses == fewest_of_most
+        row[at + 7] = losses == fewest and wins == most_of_fewest
 
 
 @nb.njit(cache=True)
-def _describe_arms(choice: Any, wins: Any, losses: Any, row: Any) -> None:
+def _describe_numbers(known: Any, order: Any, row: Any, seen: Any) -> None:
+    """Eight numbers for each arm, in the given order: of rewards that are numbers."""
+    most, fewest, highest = known[0].max(), known[0].min(), -np.inf
+    for k in range(order.size):
+        if known[0, k] > 0:
+            highest = max(highest, _estimate(known, k, False))
+    for place in range(order.size):
+        k, at = order[place], PER_PLACE * place
+        estimate, tried = _estimate(known, k, False), known[0, k] > 0
+        row[at] = 0.5 * np.log(1.0 + known[0, k])
+        row[at + 1] = known[2, k]
+        row[at + 2] = estimate
+        row[at + 3] = tried and estimate == highest
+        row[at + 4] = known[0, k] == most
+        row[at + 5] = known[0, k] == fewest
+        row[at + 6] = tried
+        row[at + 7] = 0.5 * np.log(1.0 + seen - known[3, k])
+
+
+@nb.njit(cache=True)
+def _describe_lately(previous: Any, lately: Any, order: Any, row: Any) -> None:
+    """Five more numbers for each arm, in the given order."""
+    for place in range(order.size):
+        k, at = order[place], PER_PLACE * place + 8
+        row[at] = k == previous
+        for number in range(4):
+            row[at + 1 + number] = lately[number, k]
+
+
+@nb.njit(cache=True)
+def _describe_arms(choice: Any, known: Any, binary: Any, row: Any) -> None:
     """Three numbers for each arm, in the arms' own order."""
-    for k in range(wins.size):
+    for k in range(known.shape[1]):
         row[PER_ARM * k] = k == choice
-        row[PER_ARM * k + 1] = 0.5 * np.log(1.0 + wins[k])
-        row[PER_ARM * k + 2] = 0.5 * np.log(1.0 + losses[k])
+        row[PER_ARM * k + 1] = 0.5 * np.log(1.0 + (known[1, k] if binary else known[0, k]))
+        row[PER_ARM * k + 2] = 0.5 * np.log(1.0 + known[0, k] - known[1, k]) if binary else _estimate(known, k, False)

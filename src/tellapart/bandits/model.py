@@ -1,10 +1,11 @@
-"""What all compiled models of the Bernoulli bandit share.
+"""What all compiled models of bandits with wins and losses share.
 
 A bandit model is a file with a dataclass: its parameters with priors, and compiled functions `choose` and `describe`.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,19 +13,20 @@ import numpy as np
 from ..behavior import Behavior
 from ..errors import ModelError, nearest
 from ..models.base import Floats, IntegratedModel, Parameters
+from ..models.kernel import theta_of
 from ..tasks.base import Task
-from .bernoulli import BernoulliBandit
 from .compiled import Simulator
 from .replay import Descriptions, Replay
+from .task import Bandit
 
 Convention = Literal["paper", "released"]
 CONVENTIONS = ("paper", "released")
 
 
 class BanditModel(IntegratedModel):
-    """A model of the Bernoulli bandit with a compiled simulator and replay."""
+    """A model of a bandit with wins and losses, with a compiled simulator and replay."""
 
-    _simulator: ClassVar[Simulator]
+    _choose: ClassVar[Any]
     _replay: ClassVar[Replay]
 
     convention: Convention = "paper"
@@ -47,19 +49,8 @@ class BanditModel(IntegratedModel):
     def simulate(
         self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task, threads: int | None = None
     ) -> Behavior:
-        bandit, theta = check_bandit(task, self.name), self._theta(parameters, len(designs))
-        choices, rewards = self._simulator(theta, designs, bandit.trials, self.released, rng, threads)
-        return Behavior({"choice": choices, "reward": rewards})
-
-    def _theta(self, parameters: Parameters, n: int) -> Floats:
-        """Parameters of `n` participants as an array (n, P)."""
-        values = self.check_parameters(parameters)
-        theta = np.stack(list(values.values()), axis=-1)
-        if len(theta) != n:
-            raise ModelError(
-                f"'{self.name}' needs one set of parameters for each participant.", expected=f"{n} values each", got=f"{len(theta)}"
-            )
-        return theta
+        bandit, theta = check_bandit(task, self.name), theta_of(self, parameters, len(designs))
+        return _simulator(self._choose, bandit.rules.compiled)(theta, designs, bandit, self.released, rng, threads)
 
     def _described(self, behavior: Behavior, task: Task) -> tuple[Descriptions, int]:
         """What `describe` says of each choice, (N, B, T, 2 K), and K."""
@@ -67,9 +58,16 @@ class BanditModel(IntegratedModel):
         return self._replay(task.check(behavior), arms, self.released), arms
 
 
-def check_bandit(task: Any, model: str) -> BernoulliBandit:
-    """`task`, or a `ModelError` if it is no bandit."""
-    if not isinstance(task, BernoulliBandit):
+@lru_cache
+def _simulator(choose: Any, pays: Any) -> Simulator:
+    return Simulator(choose, pays)
+
+
+def check_bandit(task: Any, model: str) -> Bandit:
+    """`task`, or a `ModelError` if it is no bandit with wins and losses and compiled rules."""
+    if not isinstance(task, Bandit) or task.reward.kind != "binary" or task.rules.compiled is None:
         got = f"the task '{getattr(task, 'name', task)}'"
-        raise ModelError(f"The model '{model}' plays bandits only.", expected="the task 'bernoulli-bandit'", got=got)
+        raise ModelError(
+            f"The model '{model}' plays bandits with wins and losses only.", expected="for example the task 'bernoulli-bandit'", got=got
+        )
     return task

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
+from ..models.compiled import specialised
 from ..threads import in_threads
-from .compiled import Past, specialised
+from .compiled import Past
 
 MISSED, FIRST = -1, 0
 """The first number of a description: of a missed trial, and of the first observed trial of a block, a uniform choice."""

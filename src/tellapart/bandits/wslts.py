@@ -33,12 +33,12 @@ from scipy.special import betaln, log_softmax, logsumexp, softmax, xlog1py, xlog
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
+from ..models.kernel import theta_of
+from ..models.streams import log_gamma_noise, uniform
 from ..priors import LogNormal, Prior, Uniform
 from ..tasks.base import Task
-from .compiled import Simulator
 from .model import BanditModel
 from .replay import FIRST, Descriptions, Replay
-from .streams import log_gamma_noise, uniform
 from .thompson import probability_largest
 
 
@@ -108,7 +108,7 @@ class WSLTS(BanditModel):
     """Win-stay, lose-Thompson-sample."""
 
     name: ClassVar[str] = "wslts"
-    _simulator: ClassVar = Simulator(choose)
+    _choose: ClassVar = choose
     _replay: ClassVar = Replay(describe)
 
     @property
@@ -116,7 +116,7 @@ class WSLTS(BanditModel):
         return {"gamma_w": Uniform(), "gamma_l": Uniform(), "lambda": LogNormal()}
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
-        gamma_w, gamma_l, power = self._theta(parameters, len(behavior)).T
+        gamma_w, gamma_l, power = theta_of(self, parameters, len(behavior)).T
         seen = self._transcript(behavior, task)
         first, win_stay, win_shift, loss_stay, loss_shift = seen.counts
         stays = xlogy(win_stay, gamma_w) + xlog1py(win_shift, -gamma_w) + xlogy(loss_shift, gamma_l) + xlog1py(loss_stay, -gamma_l)

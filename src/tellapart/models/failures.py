@@ -171,7 +171,7 @@ def _one_by_one(
         parts.append(task.nothing(1) if isinstance(result, Failure) else result)
         if len(failures) >= most:
             return Behavior.concatenate([*parts, task.nothing(len(designs) - i - 1)]), failures
-    if not failures:
+    if not failures and not _by_chance(model, parameters, designs, int(rng.integers(2**53)), task):
         raise ModelError(
             f"The model '{model.name}' fails with {len(designs)} participants at once, but with none of them alone.",
             where=line_of(error),
@@ -182,11 +182,17 @@ def _one_by_one(
     return Behavior.concatenate(parts), failures
 
 
+def _by_chance(model: Model, parameters: Parameters, designs: Floats, seed: int, task: Task) -> bool:
+    """Can two participants be simulated at once? Then a batch of which nobody fails alone failed by bad luck, and not by its size."""
+    two = {name: values[:2] for name, values in parameters.items()}
+    return not isinstance(_alone(model, two, designs[:2], seed, task), Failure)
+
+
 def _alone(model: Model, parameters: Parameters, design: Floats, seed: int, task: Task) -> Behavior | Failure:
-    """Simulate one participant: parameters (1,) each, design (1, B, V)."""
+    """Simulate one participant, or two at once: parameters (n,) each, designs (n, B, V)."""
     try:
         behavior = model.simulate(parameters, design, np.random.default_rng(seed), task)
-        error: Exception | None = impossible(model, behavior, task, 1)
+        error: Exception | None = impossible(model, behavior, task, len(design))
     except TellapartError:
         raise
     except Exception as raised:

@@ -77,16 +77,17 @@ class ParticipantModel(Model):
 
 def _simulate_some(model: ParticipantModel, people: list[Any], task: Task) -> list[Any]:
     """For each participant (parameters, design, seed) its fields and mask, or its failure."""
-    return [_simulate_person(model, person, task) for person in people]
+    return [simulate_person(model, person, task) for person in people]
 
 
-def _simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Floats, int], task: Task) -> Any:
+def simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Floats, int], task: Task) -> Any:
+    """One participant's fields and mask, or its failure."""
     parameters, design, seed = person
     try:
         values = model.simulate_one(dict(parameters), design.copy(), np.random.default_rng(seed), task)
         return recorded(values, task, model.name)
     except Exception as error:
-        place = None if isinstance(error, TellapartError) else line_of(error)
+        place = error.where if isinstance(error, TellapartError) else line_of(error)
         return Failure(model.name, parameters, design.tolist(), seed, words(error), place, "simulate_one")
 
 

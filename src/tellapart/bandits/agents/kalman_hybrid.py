@@ -1,0 +1,38 @@
+"""A Kalman filter with directed and random exploration together.
+
+    P(k) = P(u_k + e_k is the largest),    u_k = value m[k] + relative sqrt(v[k]) + total m[k] / sqrt(sum of all v),    e_k ~ N(0, 1/2)
+
+For two arms it is the probit regression of Gershman (2018), Phi(value V + relative RU + total V / TU), where V is the difference of the means, RU that
+of the standard deviations and TU the total uncertainty. Only value: fixed random exploration; with relative: UCB; only total: Thompson sampling.
+"""
+
+import numpy as np
+
+import tellapart as ta
+from tellapart.models.choices import largest
+from tellapart.models.streams import standard_normal
+
+from .kalman import Beliefs
+
+
+@ta.agent(name="kalman-hybrid", parameters={"value": ta.Normal(1, 2), "relative": ta.Normal(0.5, 1), "total": ta.Normal(0.5, 1)})
+class KalmanHybrid(Beliefs):
+    """Weights of value, of relative uncertainty, and of value over total uncertainty."""
+
+    def choose(self, state):
+        return largest(worth(self.value, self.relative, self.total, state), np.full(state[0].size, np.sqrt(0.5)))
+
+    def respond(self, state, stream):
+        worths = worth(self.value, self.relative, self.total, state)
+        best, highest = 0, -np.inf
+        for k in range(worths.size):
+            x = worths[k] + np.sqrt(0.5) * standard_normal(stream)
+            if x > highest:
+                best, highest = k, x
+        return best
+
+
+def worth(value, relative, total, state):
+    """What each arm is worth, (K,)."""
+    mean, variance = state
+    return (value + total / np.sqrt(variance.sum())) * mean + relative * np.sqrt(variance)

@@ -1,0 +1,300 @@
+"""Agents: a theory as what a participant believes, how it chooses, how it learns.
+
+    @ta.agent(name="q-learning", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)})
+    class QLearning:
+        def start(self, arms):
+            return np.full(arms, 0.5)
+
+        def choose(self, state):
+            return ta.softmax(self.beta * state)
+
+        def learn(self, state, choice, reward):
+            state[choice] += self.alpha * (reward - state[choice])
+
+It is written for one participant, in scalar Python. From it follow a simulator, compiled where the code allows it (`kernel.py`);
+the likelihood, since given its state a participant's choices are independent,
+
+    log p(choices | outcomes, theta) = sum over trials of log P(choice_t | state_t),    state_{t+1} = learn(state_t, choice_t, outcome_t),
+
+in which missed trials are skipped as if they had never been; and a participant that plays live (`live.py`). What the functions can ask
+for is in `roles.py`. An agent that draws something that nobody sees, on which its choices depend, is *latent*: it has no likelihood here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import warnings
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import Any, Callable, ClassVar, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..behavior import Behavior
+from ..errors import ModelError, nearest
+from ..priors import Prior, medians
+from ..tasks.base import Task
+from ..threads import in_threads
+from .at_task import AtTask
+from .base import Floats, LikelihoodModel, Model, Parameters
+from .failures import Failure, SimulationFailed
+from .kernel import Kernel, numbers_of, recorded, theta_of
+from .live import LiveParticipant
+from .python import ParticipantModel, simulate_person
+from .roles import ROLES, Roles
+from .streams import started
+
+
+class NotCompiled(UserWarning):
+    """An agent that runs as plain Python, and why."""
+
+
+class Agent(Model):
+    """A model made from a class by `agent`; the annotated attributes of the class are its options."""
+
+    parameters: ClassVar[Mapping[str, Prior]]
+    roles: ClassVar[Roles]
+    resets: ClassVar[bool]
+
+    def at(self, task: Task) -> AtTask:
+        """The agent's functions in the form in which a task's trials call them; made once."""
+        options = {option.name: getattr(self, option.name) for option in fields(self)}  # type: ignore[arg-type]
+        recorded = tuple((f.name, f.kind, f.by) for f in task.fields)
+        key = type(self), repr(options), type(task), recorded, task.design_space.names
+        if key not in _MADE:
+            _MADE[key] = AtTask(self.roles, options, np.array(list(medians(self.parameters).values()), np.float64), task)
+        return _MADE[key]
+
+    def not_compiled(self, task: Task) -> str | None:
+        """Why the agent is not compiled for a task, with the line; None if it is."""
+        if self.at(task).rules is None:
+            return f"the rules of '{task.name}' are not: {task.rules.__name__}.compiled is None"
+        return self.at(task).reason
+
+    def simulate(
+        self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task, threads: int | None = None
+    ) -> Behavior:
+        theta, kernel = theta_of(self, parameters, len(designs)), self.at(task).simulator
+        if kernel is None:
+            self._tell(task)
+            return _Uncompiled(self).simulate(parameters, designs, rng, task)
+        seeds = rng.integers(0, 2**53, len(designs))
+        try:
+            behavior, failed = kernel.simulate(theta, designs, seeds, task, self.resets, threads)
+        except Exception:  # raised by compiled code, which does not say by whom
+            behavior, failed = self._one_by_one(kernel, theta, designs, seeds, task)
+        if failed.any():
+            who = np.flatnonzero(failed)
+            raise SimulationFailed({int(i): self._failure(theta[i], designs[i], int(seeds[i]), task) for i in who}, behavior)
+        return behavior
+
+    def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
+        """One participant in plain Python. It does what it does in a compiled batch in which it has the seed that `rng` was made with."""
+        seed = int(rng.bit_generator.seed_seq.entropy) % 2**53  # type: ignore[attr-defined]
+        person, draw = self.live(parameters, task, seed), _outcomes_of(task, self.at(task).rules, design, seed, rng)
+        nobody = task.nothing(1)
+        fields, mask = {name: values[0] for name, values in nobody.fields.items()}, nobody.mask[0]
+        for block, length in enumerate(task.lengths(design[None])[0]):
+            person.begin(design[block])
+            for trial in range(length):
+                responses = person.respond()
+                outcomes = draw(block, trial, responses)
+                for name, value in {**responses, **outcomes}.items():
+                    fields[name][block, trial] = value
+                mask[block, trial] = True
+                person.learn(responses, outcomes)
+        return {**fields, "mask": mask}
+
+    def live(self, parameters: Mapping[str, float], task: Task, seed: int = 0) -> LiveParticipant:
+        """One participant with these parameters, to be asked what it would do next."""
+        values = {name: float(array[0]) for name, array in self.check_parameters(parameters).items()}
+        return LiveParticipant(self, values, task, seed)
+
+    def _tell(self, task: Task) -> None:
+        said = f"'{self.name}' runs as plain Python: {self.not_compiled(task)}"
+        warnings.warn(said, NotCompiled, stacklevel=3)
+
+    def _one_by_one(
+        self, kernel: Kernel, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task
+    ) -> tuple[Behavior, NDArray[np.bool_]]:
+        """The same participants, each alone: what they do, and who fails."""
+        parts, failed = [], np.zeros(len(designs), bool)
+        for i in range(len(designs)):
+            one = slice(i, i + 1)
+            try:
+                part, failed[one] = kernel.simulate(theta[one], designs[one], seeds[one], task, self.resets)
+            except Exception:
+                part, failed[i] = task.nothing(1), True
+            parts.append(part)
+        return Behavior.concatenate(parts), failed
+
+    def _failure(self, theta: Floats, design: Floats, seed: int, task: Task) -> Failure:
+        """What goes wrong with one participant, as the interpreter tells it."""
+        values = dict(zip(self.parameters, theta.tolist(), strict=True))
+        result = simulate_person(_Uncompiled(self), (values, design, seed), task)
+        if isinstance(result, Failure):
+            return result
+        return Failure(self.name, values, design.tolist(), seed, "it fails when compiled, but not in plain Python", call="simulate_one")
+
+
+class LikelihoodAgent(Agent, LikelihoodModel):
+    """An agent whose choices depend on nothing that is not recorded."""
+
+    def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+        theta, kernel = theta_of(self, parameters, len(behavior)), self.at(task).scorer
+        if kernel is None:
+            self._tell(task)
+            return np.array([self._replayed(theta[i], behavior[i], designs[i], task) for i in range(len(behavior))])
+        score = kernel.log_likelihood(theta, task.check(behavior), designs, task, self.resets)
+        wrong = np.flatnonzero(np.isnan(score))
+        if len(wrong):
+            self._replayed(theta[wrong[0]], behavior[wrong[0]], designs[wrong[0]], task)  # which says what is wrong
+        return score
+
+    def probabilities(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+        """Of each choice at each trial, given what was recorded before it, (N, B, T, K).
+
+        A trial that was not recorded gets the probabilities that it would have had: the first of them in a block is what comes next.
+        """
+        theta, numbers = theta_of(self, parameters, len(behavior)), numbers_of(task)
+        shares = np.zeros((*behavior.shape, int(numbers[0])))
+        arrays = tuple(map(np.ascontiguousarray, (theta, designs, *recorded(task, behavior), shares)))
+        in_threads(lambda *slices: self.at(task).foresee(*slices, numbers, self.resets), len(theta), arrays)
+        return np.asarray(arrays[-1])
+
+    def _replayed(self, theta: Floats, behavior: Behavior, design: Floats, task: Task) -> float:
+        """log p of one participant's responses, in plain Python."""
+        person, total = self.live(dict(zip(self.parameters, theta, strict=True)), task), 0.0
+        for block in range(behavior.shape[1]):
+            person.begin(design[block])
+            for trial in np.flatnonzero(behavior.mask[0, block]):
+                now = {name: values[0, block, trial] for name, values in behavior.fields.items()}
+                total += person.log_probability(now)
+                person.learn(now, now)
+        return total
+
+
+_MADE: dict[Any, AtTask] = {}
+
+
+@dataclass(frozen=True)
+class _Uncompiled(ParticipantModel):
+    """An agent as a model of one participant at a time, in plain Python: slow ones are spread over the run's workers."""
+
+    agent: Agent
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.agent.name)
+
+    @property
+    def parameters(self) -> Mapping[str, Prior]:
+        return self.agent.parameters
+
+    def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
+        return self.agent.simulate_one(parameters, design, rng, task)
+
+
+def _outcomes_of(task: Task, rules: Any, design: Floats, seed: int, rng: np.random.Generator) -> Callable[..., Mapping[str, Any]]:
+    """What the responses of one participant lead to, trial by trial: by the compiled rules, or else by the task's environment."""
+    numbers, outcome, memory = numbers_of(task), np.zeros(len(task.outcomes)), np.zeros(design.shape[1])
+    luck, environment = started(np.array([seed]))[0, 1:], task.environment(design, rng)
+
+    def by_rules(block: int, trial: int, responses: Mapping[str, Any]) -> Mapping[str, Any]:
+        memory[:] = 0.0 if trial == 0 else memory
+        rules(design[block], trial, *responses.values(), numbers, memory, luck, outcome)
+        return {f.name: outcome[o] for o, f in enumerate(task.outcomes)}
+
+    def by_environment(block: int, trial: int, responses: Mapping[str, Any]) -> Mapping[str, Any]:
+        while environment.block < block:  # past blocks without trials
+            environment.step(responses)
+        return {name: values[0] for name, values in environment.step(responses).items()}
+
+    return by_environment if rules is None else by_rules
+
+
+def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, resets: bool = True) -> Callable[[type], type[Agent]]:
+    """Make a model of a class with these functions, all for one participant:
+
+        start(self, …)              what the participant believes at first: an array, a number, or a tuple or NamedTuple of them
+        choose(self, state, …)      the probability of each choice, (K,); for yes or no, the probability of yes will do
+        learn(self, state, …)       what it makes of the outcome: changes the state where it is, or returns the new one
+
+    `self` has the parameters by name, and the options, which are the annotated attributes of the class. What else a function asks
+    for by name, it is given: fields of the task, design variables that participants see, settings of the task; see `models/roles.py`.
+    An agent without memory needs neither `start` nor `learn`. For responses that are numbers there are, in place of `choose`,
+
+        respond(self, state, stream, …)                  draws the response, see `models/streams.py`
+        log_density(self, state, response, …)            its log density
+
+    The decorated name is a model class: write `use = "models:QLearning"` in a study file, `QLearning()` in Python.
+
+    Arguments:
+        name: What a study file, a data column and a figure call the model.
+        parameters: Name to prior.
+        latent: Does it draw something that nobody sees? All functions may then ask for `stream`, and there is no likelihood.
+        resets: Does each block begin with a new state? If not, memory goes on from block to block.
+    """
+
+    def make(written: type) -> type[Agent]:
+        options = _options(written)
+        _check_names(name, [*parameters], [option for option, *_ in options])
+        roles = Roles(name, _functions(name, written), tuple(parameters), latent)
+        _check_latent(roles)
+        base = LikelihoodAgent if roles.has_likelihood else Agent
+        body = {"name": name, "parameters": dict(parameters), "roles": roles, "resets": resets, "__doc__": written.__doc__}
+        kind = make_dataclass(written.__name__, options, bases=(base,), namespace=body, frozen=True)
+        kind.__module__, kind.__qualname__ = written.__module__, written.__qualname__
+        return kind
+
+    return make
+
+
+def _functions(name: str, written: type) -> dict[str, Any]:
+    """The functions that a class has, by role."""
+    public = {key: value for key, value in inspect.getmembers(written, inspect.isfunction) if not key.startswith("__")}
+    for key in public:
+        if key not in ROLES:
+            what = f"The class of the agent '{name}' has a function '{key}', which nothing calls."
+            raise ModelError(
+                what, where=_line(public[key]), expected=", ".join(ROLES), fix=f"{nearest(key, ROLES)}; helpers go outside of the class"
+            )
+    if not {"choose", "respond"} & {*public}:
+        raise ModelError(f"The agent '{name}' does nothing.", expected="a function `choose` or `respond`", got=", ".join(public) or "none")
+    return public
+
+
+def _check_latent(roles: Roles) -> None:
+    """What is drawn in secret is declared, and a response without a probability too."""
+    if roles.latent or roles.has_likelihood:
+        asking = [role for role in ("start", "choose", "learn") if role in roles.functions and "stream" in roles.asked(role)]
+        if not asking or roles.latent:
+            return
+        what, role = f"The function '{asking[0]}' of '{roles.name}' draws something that nobody sees.", asking[0]
+    else:
+        what, role = f"'{roles.name}' says how it responds, but not how probable that is.", "respond"
+    fix = "declare it: @ta.agent(…, latent=True); there is then no likelihood, and none is needed"
+    raise ModelError(what, where=roles.where(role), expected="latent=True", fix=fix)
+
+
+def _check_names(name: str, parameters: Sequence[str], options: Sequence[str]) -> None:
+    """Parameters and options can be written `self.name`, each name for one thing."""
+    for key in (*parameters, *options):
+        if not key.isidentifier() or keyword.iskeyword(key) or key.startswith("_"):
+            what, got = f"'{key}' of the agent '{name}' cannot be written self.{key}.", repr(key)
+            raise ModelError(what, expected="a name of letters, digits and _", got=got, fix=f"call it '{key.strip('_')}_'")
+    twice = {*parameters} & {*options}
+    if twice:
+        raise ModelError(f"The agent '{name}' has a parameter and an option of one name.", got=", ".join(sorted(twice)))
+
+
+def _options(written: type) -> list[tuple[Any, ...]]:
+    """The annotated attributes of a class and of those it is derived from, as fields of a dataclass."""
+    kinds: dict[str, Any] = {}
+    for base in reversed(written.__mro__):
+        kinds |= {key: kind for key, kind in inspect.get_annotations(base).items() if "ClassVar" not in str(kind)}
+    return [(key, kind, *([field(default=getattr(written, key))] if hasattr(written, key) else [])) for key, kind in kinds.items()]
+
+
+def _line(function: Any) -> str:
+    return f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"

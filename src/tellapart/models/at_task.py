@@ -1,0 +1,155 @@
+"""An agent at a task: its functions in the form in which the loop over trials calls them, uncompiled and compiled.
+
+What a function asks for by name (`roles.py`) becomes a call with the loop's own names (`kernel.py`), as a line of text: for Q-learning
+
+    def learn(theta, state, response, outcome, design, block, trial, numbers, stream):
+        return user_learn(me(theta), state, response, int(outcome[0]))
+
+so that the interpreter and the compiler run the same.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from functools import cached_property
+from typing import Any, Mapping
+
+import numpy as np
+
+from ..errors import ModelError
+from ..tasks.base import Task
+from ..tasks.environment import NoOutcomes
+from .base import Floats
+from .choices import drawn, log_share
+from .compiled import jitted, specialised, uncompiled, why_not
+from .failures import line_of, words
+from .kernel import Kernel, foresee, is_finite, is_level, nothing, numbers_of, real, whole
+from .roles import Roles, check_responses
+
+MADE = ("begin", "draw", "log_p", "learn", "shares")
+
+
+class AtTask:
+    """One agent at one task.
+
+    Arguments:
+        roles: The functions of the agent.
+        options: Its options, by name.
+        middle: Parameters with which each function is called once, to see what it returns, (P,).
+    """
+
+    def __init__(self, roles: Roles, options: Mapping[str, Any], middle: Floats, task: Task) -> None:
+        check_responses(roles, task)
+        self.roles, self.task, self._middle = roles, task, middle
+        self._calls = {role: roles.call(role, task) for role in roles.functions}
+        person = namedtuple("Participant", [*roles.parameters, *options])  # type: ignore[misc]
+        self._names: dict[str, Any] = {"Participant": person, "drawn": drawn, "log_share": log_share, "pair": _pair, "np": np}
+        self._names |= {f"option_{name}": value for name, value in options.items()}
+        self._values = [*(f"theta[{p}]" for p in range(len(roles.parameters))), *(f"option_{name}" for name in options)]
+        self._returns_state, self._one_share, self._examples = True, False, dict[str, tuple[Any, ...]]()
+        self._call_each_once()
+        self.plain = self._functions({f"user_{role}": function for role, function in roles.functions.items()})
+        """The functions as the interpreter runs them."""
+
+    @property
+    def rules(self) -> Any:
+        """The compiled rules of the task; None if there are none."""
+        return nothing if self.task.rules is NoOutcomes else self.task.rules.compiled
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why the agent is not compiled, with the line; None if it is."""
+        return self._compiled if isinstance(self._compiled, str) else None
+
+    @property
+    def simulator(self) -> Kernel | None:
+        """The compiled loop, if both the agent and the rules are compiled."""
+        return None if self.rules is None else self.scorer
+
+    @property
+    def scorer(self) -> Kernel | None:
+        """The compiled loop for recorded behavior, which needs no rules."""
+        return None if isinstance(self._compiled, str) else self._compiled
+
+    @cached_property
+    def foresee(self) -> Any:
+        """The loop that says what comes next; see `kernel.py`."""
+        functions = self._jitted if self.reason is None else self.plain
+        chosen = {name: functions[name] for name in ("begin", "shares", "learn", "read", "returns")}
+        return specialised(foresee, **chosen) if self.reason is None else uncompiled(foresee, **chosen)
+
+    @cached_property
+    def _jitted(self) -> dict[str, Any]:
+        return self._functions({f"user_{role}": jitted(function) for role, function in self.roles.functions.items()})
+
+    @cached_property
+    def _compiled(self) -> Kernel | str:
+        functions = {name: function for name, function in self._jitted.items() if name != "shares"}
+        try:
+            return Kernel({**functions, "pays": self.rules or nothing}, self.task.responses[0].dtype)
+        except Exception as error:
+            reasons = [why_not(self.roles.functions[role], example) for role, example in self._examples.items()]
+            return next((reason for reason in reasons if reason), words(error).splitlines()[0])
+
+    def _functions(self, users: Mapping[str, Any]) -> dict[str, Any]:
+        """The functions that `kernel.py` names, around those that the user wrote."""
+        names = {**self._names, **users}
+        exec(compile(self._source(), f"<agent {self.roles.name}>", "exec"), names)  # text of our own: see below
+        kind = self.task.responses[0].kind
+        read, valid = real if kind in ("real", "positive") else whole, is_level if kind in ("categorical", "binary") else is_finite
+        return {**{name: names[name] for name in MADE}, "read": read, "valid": valid, "returns": self._returns_state}
+
+    def _source(self) -> str:
+        calls, later = self._calls, "design, block, trial, numbers"
+        shares = calls.get("choose", "np.zeros(0)")
+        shares = f"pair({shares})" if self._one_share else shares
+        draw = calls.get("respond", f"drawn({shares}, int(numbers[0]), stream)")
+        log_p = f"log_share({shares}, int(numbers[0]), response)" if "choose" in calls else calls.get("log_density", "0.0")
+        learn = calls.get("learn", "state")
+        functions = {
+            "me(theta)": f"return Participant({', '.join(self._values)})",
+            "begin(theta, design, block, numbers, stream)": f"return {calls.get('start', '0')}",
+            f"draw(theta, state, {later}, stream)": f"return {draw}",
+            f"log_p(theta, state, response, {later})": f"return {'0.0' if self.roles.latent else log_p}",
+            f"learn(theta, state, response, outcome, {later}, stream)": f"return {learn}"
+            if self._returns_state
+            else f"{learn}; return state",
+            f"shares(theta, state, {later}, stream)": f"return {shares}",
+        }
+        return "".join(f"def {head}:\n    {body}\n" for head, body in functions.items())
+
+    def _call_each_once(self) -> None:
+        """Does `learn` return the state, or change it where it is? Does `choose` give one probability, or one for each category?"""
+        design = np.asarray(self.task.baseline(1, np.random.default_rng(0)), dtype=np.float64)[0, 0]
+        numbers, stream, outcome = numbers_of(self.task), np.ones(1, np.uint64), np.zeros(len(self.task.outcomes))
+        plain = self._functions({f"user_{role}": self._remembering(role) for role in self.roles.functions})
+        try:
+            with np.errstate(all="ignore"):
+                state = plain["begin"](self._middle, design, 0, numbers, stream)
+                now = state, design, 0, 0, numbers
+                if "choose" in self._calls:
+                    self._one_share = np.ndim(plain["shares"](self._middle, *now, stream)) == 0
+                if "respond" in self._calls:
+                    plain["draw"](self._middle, *now, stream)
+                if "learn" in self._calls:
+                    read = plain["read"](1)
+                    left = plain["learn"](self._middle, state, read, outcome, *now[1:], stream)
+                    self._returns_state = left is not None
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"'{self.roles.name}' failed.", where=line_of(error), got=words(error), fix="mend that line") from error
+
+    def _remembering(self, role: str) -> Any:
+        """A function that keeps what it was called with."""
+
+        def call(*arguments: Any) -> Any:
+            self._examples[role] = arguments
+            return self.roles.functions[role](*arguments)
+
+        return call
+
+
+def _pair(share: Any) -> Any:
+    """The probabilities of 0 and of 1."""
+    return np.array([1.0 - share, share])

@@ -1,0 +1,110 @@
+"""From what options are worth to the probabilities of choosing them: for agents, compiled or not.
+
+    softmax(values)              proportional to exp(value)
+    largest(means, sds)          that option k is the largest of independent normal numbers: Thompson sampling, probit choice
+    at_random(options)           all alike
+
+`largest` is the integral over x of phi_k(x) times the product over j != k of Phi_j(x). All K of them are summed over the same points, a
+few for each standard deviation of the narrowest; such a sum of a smooth integrand that dies away on both sides converges faster than any power.
+"""
+
+from __future__ import annotations
+
+from math import erfc
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+from .streams import uniform
+
+_FAR = 5.0
+"""Standard deviations beyond which a normal density is nothing."""
+_STEP, _MOST = 1.0, 512
+"""The distance of points in standard deviations of the narrowest, and how many there are at most."""
+
+
+@nb.njit(cache=True, error_model="numpy")
+def softmax(values: Any) -> Any:
+    """Probabilities proportional to exp(value), (K,); however large the values are."""
+    shares, top, total = np.empty(values.size), values[0], 0.0
+    for k in range(values.size):
+        top = max(top, values[k])
+    for k in range(values.size):
+        shares[k] = np.exp(values[k] - top)
+        total += shares[k]
+    for k in range(values.size):
+        shares[k] /= total
+    return shares
+
+
+@nb.njit(cache=True, error_model="numpy")
+def at_random(options: Any) -> Any:
+    """The same probability for each of some options, (K,)."""
+    return np.full(options, 1.0 / options)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def largest(means: Any, sds: Any) -> Any:
+    """The probability that each of K independent normal numbers is the largest, (K,); means and standard deviations (K,)."""
+    count = means.size
+    shares = np.zeros(count)
+    if count == 2:
+        shares[0] = 0.5 * erfc((means[1] - means[0]) / np.sqrt(2.0 * (sds[0] ** 2 + sds[1] ** 2)))
+        shares[1] = 1.0 - shares[0]
+        return shares
+    low, high, narrowest = -np.inf, -np.inf, np.inf
+    for k in range(count):
+        # below the lowest plausible value of any option it would be the largest of nothing
+        low, high = max(low, means[k] - _FAR * sds[k]), max(high, means[k] + _FAR * sds[k])
+        narrowest = min(narrowest, sds[k])
+    points = min(int((high - low) / (_STEP * narrowest)) + 2, _MOST)
+    step, total = (high - low) / (points - 1), 0.0
+    for p in range(points):
+        x, product = low + p * step, 1.0
+        for k in range(count):
+            product *= 0.5 * erfc((means[k] - x) / (np.sqrt(2.0) * sds[k]))
+        if product < 1e-12:
+            continue
+        for k in range(count):
+            z = (x - means[k]) / sds[k]
+            if abs(z) < _FAR:
+                part = product * np.exp(-0.5 * z * z) / (sds[k] * 0.5 * erfc(-z / np.sqrt(2.0)))
+                shares[k] += part
+                total += part
+    for k in range(count):
+        shares[k] /= total
+    return shares
+
+
+@nb.njit(cache=True, error_model="numpy", forceinline=True)
+def total_of(shares: Any, options: Any) -> Any:
+    """The sum of K probabilities, or -1 if these are none."""
+    total = 0.0
+    if shares.size != options:
+        return -1.0
+    for k in range(options):
+        if not shares[k] >= 0.0:
+            return -1.0
+        total += shares[k]
+    return total if abs(total - 1.0) < 1e-6 else -1.0
+
+
+@nb.njit(cache=True, error_model="numpy", forceinline=True)
+def drawn(shares: Any, options: Any, stream: Any) -> Any:
+    """An option drawn with its probability; -1 if these are no probabilities."""
+    total = total_of(shares, options)
+    left, k = uniform(stream) * total, 0
+    if total < 0.0:
+        return -1
+    while k < options - 1 and left >= shares[k]:
+        left -= shares[k]
+        k += 1
+    return k
+
+
+@nb.njit(cache=True, error_model="numpy", forceinline=True)
+def log_share(shares: Any, options: Any, option: Any) -> Any:
+    """log of the probability of an option; NaN if these are no probabilities."""
+    total = total_of(shares, options)
+    return np.log(shares[option] / total) if total > 0.0 else np.nan

@@ -1,0 +1,120 @@
+"""Compiled loops: one loop, many models.
+
+A loop is written once as a Python function whose global names stand for what differs from model to model. `specialised` compiles a copy
+of it around a model's functions, and `uncompiled` makes the same copy for the interpreter. What a function calls is compiled with it.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, Mapping
+
+import numba as nb
+import numpy as np
+
+FOLDERS = ("models", "bandits")
+"""Where compiled code of tellapart's own is: what was compiled before is not used again once a file there has changed."""
+
+
+def specialised(loop: Any, **functions: Any) -> Any:
+    """Compile a copy of `loop` in which some global names stand for given functions.
+
+    Numba finds what it compiled before by the name of a function, and notices changes to the file of `loop` alone. So the name of
+    the copy carries a fingerprint of all code that matters, and a model whose code changed is never run from an old cache.
+    """
+    copy = uncompiled(loop, **{name: jitted(function) for name, function in functions.items()})
+    digest = hashlib.sha256(_package().encode())
+    for name in sorted(functions):
+        _add(digest, functions[name], set())
+    copy.__qualname__, copy.__module__ = f"{loop.__name__}_{digest.hexdigest()[:20]}", loop.__module__
+    return nb.njit(cache=True, nogil=True, error_model="numpy")(copy)
+
+
+def uncompiled(loop: Any, **functions: Any) -> Any:
+    """The same copy of `loop` as it is."""
+    return FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
+
+
+def jitted(function: Any) -> Any:
+    """A Python function with all Python functions that it calls, to be compiled when it is first used; anything else as it is.
+
+    Places in arrays are checked: a place that is not there is an error and not a crash.
+    """
+    return _jitted(function, {})
+
+
+def _jitted(function: Any, done: dict[int, Any]) -> Any:
+    if not isinstance(function, FunctionType):
+        return function
+    if id(function) not in done:
+        done[id(function)] = function  # what calls itself is left to the interpreter, and so not compiled
+        called = {name: _jitted(value, done) for name, value in _globals(function).items()}
+        cells = tuple(CellType(_jitted(cell.cell_contents, done)) for cell in function.__closure__ or ())
+        copy = FunctionType(
+            function.__code__, {**function.__globals__, **called}, function.__name__, function.__defaults__, cells if cells else None
+        )
+        done[id(function)] = nb.njit(error_model="numpy", boundscheck=True, forceinline=True)(copy)
+    return done[id(function)]
+
+
+def why_not(function: Any, arguments: tuple[Any, ...]) -> str | None:
+    """The line at which a function cannot be compiled for such arguments, and the reason; None if it can be."""
+    compiled = jitted(function)
+    if compiled is function:
+        return None
+    try:
+        compiled.compile(tuple(nb.typeof(argument) for argument in arguments))
+    except Exception as error:
+        code, text = function.__code__, str(error)
+        lines = [line for file, line in re.findall(r'File "(.+?)", line (\d+)', text) if Path(file).name == Path(code.co_filename).name]
+        said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
+        return f"{code.co_filename}, line {lines[-1] if lines else code.co_firstlineno}: {said[0] if said else type(error).__name__}"
+    return None
+
+
+@cache
+def _package() -> str:
+    """A fingerprint of tellapart's own compiled code."""
+    files = [file for folder in FOLDERS for file in sorted((Path(__file__).parents[1] / folder).rglob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _add(digest: Any, value: Any, seen: set[int]) -> None:
+    """Add to a fingerprint what a value is: of functions their code and all that it refers to."""
+    if hasattr(value, "py_func"):
+        value = value.py_func
+    if isinstance(value, FunctionType):
+        if id(value) not in seen:
+            seen.add(id(value))
+            _add_code(digest, value.__code__)
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            for part in (*_globals(value).values(), *cells, value.__defaults__):
+                _add(digest, part, seen)
+    elif isinstance(value, np.ndarray):
+        digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
+    elif isinstance(value, ModuleType):
+        digest.update(value.__name__.encode())
+    elif isinstance(value, type):
+        digest.update(repr((value.__name__, getattr(value, "_fields", ()))).encode())
+    else:
+        digest.update(repr(value).encode() if not callable(value) else repr(getattr(value, "__name__", "")).encode())
+
+
+def _add_code(digest: Any, code: CodeType) -> None:
+    digest.update(repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _add_code(digest, constant)
+        else:
+            digest.update(repr(constant).encode())
+
+
+def _globals(function: FunctionType) -> Mapping[str, Any]:
+    """The global names that a function uses, and what they stand for."""
+    names = {instruction.argval for instruction in dis.get_instructions(function) if instruction.opname == "LOAD_GLOBAL"}
+    return {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}

@@ -1,0 +1,243 @@
+"""The loop over participants, blocks and trials, for models that are compiled.
+
+It simulates participants, and over recorded behavior it adds up their likelihood, by the same functions of a model:
+
+    begin(theta, design, block, numbers, stream)                                     what a participant believes at first
+    draw(theta, state, design, block, trial, numbers, stream)                        a response; not valid if there is none
+    log_p(theta, state, response, design, block, trial, numbers)                     its log probability or density
+    learn(theta, state, response, outcome, design, block, trial, numbers, stream)    changes the state after the outcome
+    returns                                                                          or does `learn` return the new state?
+    read(value), valid(value, numbers)                                               a recorded response as a number; is it one?
+
+and by the compiled rules of the task (`Environment.compiled`), which write what the response leads to into `outcome`,
+
+    pays(design, trial, response, numbers, memory, stream, outcome)
+
+    theta      a participant's parameters, (P,)
+    design     the block's row of the design, (V,)
+    trial      how many trials of the block the participant has seen; for `pays`, its number
+    numbers    how many categories a response has, then the task's settings that are numbers, in their order
+    memory     what the rules remember, (V,); zeros at the start of a block
+    stream     where random numbers come from (`streams.py`): one stream for the participant, another for the rules
+    outcome    the fields that the task gives, (O,)
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, Mapping
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from ..behavior import Behavior
+from ..errors import ModelError
+from ..tasks.base import Task
+from ..threads import in_threads
+from .base import Floats, Model, Parameters
+from .compiled import specialised
+from .streams import started
+
+begin: Any = None
+draw: Any = None
+log_p: Any = None
+learn: Any = None
+read: Any = None
+valid: Any = None
+pays: Any = None
+returns: Any = False
+"""These stand for the functions of a model and a task, see `specialised`."""
+
+
+def play(
+    theta: Any,
+    designs: Any,
+    lengths: Any,
+    streams: Any,
+    responses: Any,
+    outcomes: Any,
+    mask: Any,
+    score: Any,
+    numbers: Any,
+    given: Any,
+    resets: Any,
+) -> None:
+    """Simulate participants, or score recorded ones if `given`.
+
+    Arguments:
+        theta: (N, P).
+        designs: (N, B, V).
+        lengths: Trials of each block, (N, B).
+        streams: Two for each participant, (N, 2).
+        responses, mask: (N, B, T); read if `given`, else written.
+        outcomes: (N, B, T, O); likewise.
+        score: log p(responses | outcomes, theta), (N,); of simulated participants 0, or NaN if they could not be simulated.
+        resets: Does each block begin with a new state?
+    """
+    n, blocks, _ = responses.shape
+    count = outcomes.shape[3]
+    outcome, memory = np.zeros(count), np.zeros(designs.shape[2])
+    for i in range(n):
+        person, own, luck, total = theta[i], streams[i, :1], streams[i, 1:], 0.0
+        state = begin(person, designs[i, 0], 0, numbers, own)
+        for b in range(blocks):
+            design, seen = designs[i, b], 0
+            memory[:] = 0.0
+            if b > 0 and resets:
+                state = begin(person, design, b, numbers, own)
+            for t in range(lengths[i, b]):
+                if given:
+                    if not mask[i, b, t]:
+                        continue
+                    response = read(responses[i, b, t])
+                    for o in range(count):
+                        outcome[o] = outcomes[i, b, t, o]
+                    total += log_p(person, state, response, design, b, seen, numbers)
+                else:
+                    response = draw(person, state, design, b, seen, numbers, own)
+                    if not valid(response, numbers):
+                        total = np.nan
+                        break
+                    pays(design, t, response, numbers, memory, luck, outcome)
+                    responses[i, b, t], mask[i, b, t] = response, True
+                    for o in range(count):
+                        outcomes[i, b, t, o] = outcome[o]
+                if returns:
+                    state = learn(person, state, response, outcome, design, b, seen, numbers, own)
+                else:
+                    learn(person, state, response, outcome, design, b, seen, numbers, own)
+                seen += 1
+            if total != total:
+                break
+        score[i] = total
+
+
+shares: Any = None
+
+
+def foresee(theta: Any, designs: Any, responses: Any, outcomes: Any, mask: Any, out: Any, numbers: Any, resets: Any) -> None:
+    """Write the probabilities of all responses at each trial, given what was recorded before it, into out (N, B, T, K)."""
+    n, blocks, trials = responses.shape
+    stream = np.zeros(1, np.uint64)
+    for i in range(n):
+        state = begin(theta[i], designs[i, 0], 0, numbers, stream)
+        for b in range(blocks):
+            design, seen = designs[i, b], 0
+            if b > 0 and resets:
+                state = begin(theta[i], design, b, numbers, stream)
+            for t in range(trials):
+                out[i, b, t] = shares(theta[i], state, design, b, seen, numbers, stream)
+                if mask[i, b, t]:
+                    response = read(responses[i, b, t])
+                    if returns:
+                        state = learn(theta[i], state, response, outcomes[i, b, t], design, b, seen, numbers, stream)
+                    else:
+                        learn(theta[i], state, response, outcomes[i, b, t], design, b, seen, numbers, stream)
+                    seen += 1
+
+
+class Kernel:
+    """The loop compiled around the functions of a model and the rules of a task."""
+
+    def __init__(self, functions: Mapping[str, Any], response: np.dtype[Any]) -> None:
+        self._loop = specialised(play, **functions)
+        real = {size: nb.types.Array(nb.float64, size, "C") for size in (1, 2, 3, 4)}
+        responses, mask = (nb.types.Array(nb.from_dtype(kind), 3, "C") for kind in (response, np.dtype(bool)))
+        lengths, streams = nb.types.Array(nb.int64, 2, "C"), nb.types.Array(nb.uint64, 2, "C")
+        arrays = real[2], real[3], lengths, streams, responses, real[4], mask, real[1]
+        self._loop.compile((*arrays, real[1], nb.boolean, nb.boolean))
+
+    def simulate(
+        self, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task, resets: bool, threads: int | None = None
+    ) -> tuple[Behavior, NDArray[np.bool_]]:
+        """What participants do, and who could not be simulated, (N,).
+
+        Arguments:
+            theta: (N, P).
+            designs: (N, B, V).
+            seeds: Where the randomness of each participant starts, (N,).
+        """
+        nobody = task.nothing(len(designs))
+        responses, mask = nobody.fields[task.responses[0].name], nobody.mask
+        outcomes, score = np.zeros((*mask.shape, len(task.outcomes))), np.zeros(len(mask))
+        lengths = np.ascontiguousarray(task.lengths(designs), dtype=np.int64)
+        self._run(threads, task, False, resets, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
+        return as_behavior(task, responses, outcomes, mask), np.isnan(score)
+
+    def log_likelihood(self, theta: Floats, behavior: Behavior, designs: Floats, task: Task, resets: bool) -> Floats:
+        """log p(responses | outcomes, theta) of each participant, (N,); NaN where the model gives no probabilities."""
+        shape, score = behavior.shape, np.zeros(len(behavior))
+        lengths, streams = np.full(shape[:2], shape[2], np.int64), np.zeros((shape[0], 2), np.uint64)
+        self._run(None, task, True, resets, theta, designs, lengths, streams, *recorded(task, behavior), score)
+        return score
+
+    def _run(self, threads: int | None, task: Task, given: bool, resets: bool, *arrays: NDArray[Any]) -> None:
+        whole, rest = tuple(map(np.ascontiguousarray, arrays)), (numbers_of(task), given, resets)
+        in_threads(lambda *slices: self._loop(*slices, *rest), len(whole[0]), whole, threads)
+
+
+def theta_of(model: Model, parameters: Parameters, n: int) -> Floats:
+    """The parameters of `n` participants as an array (n, P)."""
+    values = model.check_parameters(parameters)
+    theta = np.stack(list(values.values()), axis=-1) if values else np.zeros((n, 0))
+    if len(theta) != n:
+        what = f"'{model.name}' needs one set of parameters for each participant."
+        raise ModelError(what, expected=f"{n} values each", got=f"{len(theta)}")
+    return theta
+
+
+def settings_of(task: Task) -> dict[str, float]:
+    """The settings of a task that are numbers, by name and in order."""
+    names = [f.name for f in fields(task)] if is_dataclass(task) else []
+    values = {name: getattr(task, name) for name in (*names, "blocks", "trials")}
+    return {name: value for name, value in values.items() if isinstance(value, (int, float, np.number))}
+
+
+def numbers_of(task: Task) -> Floats:
+    """How many categories a response has, 0 if it is a number; then the task's settings that are numbers."""
+    response = task.responses[0]
+    levels = 2 if response.kind == "binary" else response.levels or 0
+    return np.array([levels, *settings_of(task).values()], np.float64)
+
+
+def recorded(task: Task, behavior: Behavior) -> tuple[NDArray[Any], Floats, NDArray[np.bool_]]:
+    """Responses (N, B, T), outcomes (N, B, T, O) and mask of recorded behavior."""
+    outcomes = [behavior.fields[f.name].astype(np.float64) for f in task.outcomes]
+    responses = behavior.fields[task.responses[0].name].astype(task.responses[0].dtype, copy=False)
+    return responses, np.stack(outcomes, axis=-1) if outcomes else np.zeros((*behavior.shape, 0)), behavior.mask
+
+
+def as_behavior(task: Task, responses: NDArray[Any], outcomes: Floats, mask: NDArray[np.bool_]) -> Behavior:
+    """The reverse of `recorded`."""
+    given = {f.name: outcomes[..., o].astype(f.dtype) for o, f in enumerate(task.outcomes)}
+    return Behavior({task.responses[0].name: responses, **given}, mask)
+
+
+@nb.njit(cache=True, forceinline=True)
+def whole(value: Any) -> Any:
+    """A category or a count as a number."""
+    return int(value)
+
+
+@nb.njit(cache=True, forceinline=True)
+def real(value: Any) -> Any:
+    """A real number."""
+    return float(value)
+
+
+@nb.njit(cache=True, forceinline=True)
+def is_level(value: Any, numbers: Any) -> Any:
+    """Is it a category?"""
+    return 0 <= value < numbers[0]
+
+
+@nb.njit(cache=True, forceinline=True)
+def is_finite(value: Any, numbers: Any) -> Any:
+    """Is it a number?"""
+    return np.isfinite(value)
+
+
+@nb.njit(cache=True, forceinline=True)
+def nothing(design: Any, trial: Any, response: Any, numbers: Any, memory: Any, stream: Any, outcome: Any) -> None:
+    """The rules of a task without outcomes."""
