@@ -1,0 +1,96 @@
+"""How many people: against brute force, limits, and curves that rise."""
+
+import numpy as np
+import pytest
+
+from tellapart import DataError, Uniform
+from tellapart.groups.parameters import population
+from tellapart.groups.power import PowerCurve, isotonic, power_curve
+from tellapart.groups.power_models import frequencies_differ, most_frequent_model
+from tellapart.groups.power_parameters import SimulatedPeople, means_apart, parameter_differs, parameter_within
+from tellapart.groups.random_effects import random_effects
+
+NAMES = ("a", "b", "c")
+
+
+def simulate(model, rng, apart=2.5):
+    """Log evidences of people of given models, (N, 3)."""
+    y = rng.normal(apart * np.eye(3)[model])
+    return -0.5 * ((y[:, None, :] - apart * np.eye(3)) ** 2).sum(-1)
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    model = np.repeat([0, 1, 2], 1000)
+    return model, simulate(model, rng)
+
+
+def test_the_most_frequent_model_against_brute_force(people):
+    """Every study simulated and analysed anew, by the public function; the numbers of people needed agree within 10 %."""
+    r, stages = [0.7, 0.2, 0.1], [[12, 18, 25, 35, 50, 70]]
+    ours = most_frequent_model(*people, r, NAMES, stages=stages, studies=300)
+    rng = np.random.default_rng(1)
+
+    def right(_, sizes):
+        group = simulate(rng.choice(3, max(sizes), p=r), rng)
+        return [bool(random_effects(group[:n], NAMES).protected[0] >= 0.95) for n in sizes]
+
+    brute = power_curve("the same", right, stages=stages, studies=300)
+    assert ours.needed() == pytest.approx(brute.needed(), rel=0.1)
+
+
+def test_no_difference_is_rarely_found(people):
+    equal = [1 / 3, 1 / 3, 1 / 3]
+    curve = frequencies_differ(*people, equal, equal, NAMES, stages=[[10, 30]], studies=200)
+    assert curve.share.max() < 0.1
+    assert curve.needed() is None
+    assert frequencies_differ(*people, [0.9, 0.05, 0.05], [0.05, 0.9, 0.05], NAMES, stages=[[10, 30]], studies=50).share[-1] > 0.95
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    """People of whose parameter the noise is 0.5 on the normal scale."""
+    rng = np.random.default_rng(2)
+    z = rng.standard_normal(3000)
+    y = z + 0.5 * rng.standard_normal(3000)
+    draws = 0.8 * y[:, None] + np.sqrt(0.2) * rng.standard_normal((3000, 600))
+    return SimulatedPeople("m.x", Uniform(), z, draws[..., None])
+
+
+def test_more_people_for_a_narrower_interval(gaussians):
+    """Widths fall with the square root of the number of people."""
+    wide, narrow = (parameter_within(gaussians, width, studies=12, stages=[[8], [16], [32], [64], [128]]).needed() for width in (0.2, 0.1))
+    assert 2.5 < narrow / wide < 6
+
+
+def test_a_larger_difference_takes_fewer_people(gaussians):
+    small, large = (parameter_differs(gaussians, effect, studies=20, stages=[[10, 40]]).share for effect in (0.05, 0.3))
+    assert large[-1] > 0.9
+    assert small[-1] < 0.5
+
+
+def test_populations_that_differ_by_what_was_asked():
+    one, other = means_apart(Uniform(), 0.0, 0.5, 0.1)
+    gap = population(Uniform(), np.array([one, other]), np.array([0.5, 0.5]))[0]
+    assert gap[0] - gap[1] == pytest.approx(0.1, abs=1e-3)
+    with pytest.raises(DataError, match="differ that much"):
+        means_apart(Uniform(), 0.0, 0.5, 1.5)
+
+
+def test_a_population_that_nobody_is_like_is_refused(gaussians):
+    with pytest.raises(DataError, match="Too few simulated people"):
+        parameter_within(gaussians, 0.1, mean=5.0, spread=0.1)
+
+
+def test_needed_lies_between_the_sizes_around_the_target():
+    curve = PowerCurve("x", np.array([10, 20, 40]), np.array([0.2, 0.7, 0.9]), 100)
+    assert curve.needed(0.8) == pytest.approx(30)
+    assert curve.needed(0.95) is None
+    assert curve.needed(0.1) == 10
+    assert isotonic(np.array([0.1, 0.5, 0.3, 0.6])) == pytest.approx([0.1, 0.4, 0.4, 0.6])
+
+
+def test_frequencies_must_be_frequencies(people):
+    with pytest.raises(DataError, match="no frequencies"):
+        most_frequent_model(*people, [0.5, 0.2, 0.1], NAMES)
