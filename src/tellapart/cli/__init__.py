@@ -11,11 +11,11 @@ import sys
 
 # isort: off
 from .frame import app
-from . import studies, designs, results
+from . import studies, designs, results, serve
 
 # isort: on
 
-__all__ = ["app", "designs", "main", "results", "studies"]
+__all__ = ["app", "designs", "main", "results", "serve", "studies"]
 
 
 def main() -> None:

@@ -171,7 +171,16 @@ def _describe_design(study: Study, result: DesignResult) -> str:
     for other in result.alternatives:
         drawn = " (a baseline design)" if other.drawn else ""
         lines.append(f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.behind} behind")
-    return "\n".join([*lines, f"kept in      {result.folder.path}"])
+    return "\n".join([*lines, *_skipped(result), f"kept in      {result.folder.path}"])
+
+
+def _skipped(result: DesignResult) -> list[str]:
+    """What became of participants that could not be simulated, and of the prior."""
+    from collections import Counter
+
+    counts = Counter(failure["model"] for failure in result.folder.failures)
+    what = "participants could not be simulated (failures.jsonl): all that is said is about those that can, whose prior lacks the others"
+    return [f"skipped      {name}: {count} {what}" for name, count in counts.items()]
 
 
 def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:

@@ -42,18 +42,39 @@ class MovingDots(ta.Task):
     def design_space(self):
         variables = [ta.Variable("coherence", 0, 0.5), ta.Variable("number", 1, self.trials, kind="integer")]
         rule = ta.fixed_total(variables, "number", self.blocks, self.total)
-        return ta.DesignSpace.of(self.blocks, variables, ta.Symmetry(blocks=True), [rule])
+        return ta.DesignSpace(self.blocks, variables, ta.Symmetry(blocks=True), [rule])
 
     def baseline(self, n, rng):
         """Equally many trials at levels of the customary series 0, 3.2, 6.4, 12.8, 25.6, 51.2 %, the last one cut to 50 %."""
         levels = [0.0, 0.032, 0.064, 0.128, 0.256, 0.5]
-        picks = np.sort([rng.choice(levels, self.blocks, replace=self.blocks > len(levels)) for _ in range(n)], axis=1)
-        return self.design_space.repair(np.stack([picks, np.full(picks.shape, self.total / self.blocks)], axis=-1))
+        picks = [np.sort(rng.choice(levels, self.blocks, replace=self.blocks > len(levels))) for _ in range(n)]
+        numbers = np.full((n, self.blocks), self.total / self.blocks)
+        return self.design_space.repair(np.stack([np.reshape(picks, numbers.shape), numbers], axis=-1))
+
+    def lengths(self, designs):
+        """The design says how many trials each block has."""
+        return designs[..., 1].astype(int)
+
+    @property
+    def screen(self):
+        """Dots drawn by `screen.js`; left or right, by arrow keys or buttons."""
+        return ta.Screen(
+            "screen.js", options=("left", "right"), deadline=DEADLINE, seconds="seconds", feedback=0.5, stimuli=dots, read=was_correct
+        )
 
     def history(self, behavior):
         """Trials are independent of each other: each is described by answer and time."""
         seconds = np.log(np.maximum(behavior.fields["seconds"], 1e-3))
         return np.stack([behavior.fields["correct"], seconds, seconds**2], axis=-1).astype(np.float32)
+
+
+def dots(row, trials, rng):
+    """What each trial of a block shows: dots of which a share moves to a side drawn by chance."""
+    return [{"coherence": float(row[0]), "side": int(side), "seed": int(seed)} for side, seed in rng.integers(0, (2, 2**31), (trials, 2))]
+
+
+def was_correct(shown, side):
+    return {"correct": side == shown["side"]}
 
 
 @numba.njit(cache=True)
@@ -74,8 +95,7 @@ def accumulate(parameters, designs, rng, task, half_time):
     shape = (len(designs), task.blocks, task.trials)
     correct, seconds, mask = np.zeros(shape, np.int8), np.ones(shape), np.zeros(shape, np.bool_)
     drift = parameters["sensitivity"][:, None] * designs[..., 0]
-    numbers = designs[..., 1].astype(np.int64)
-    decide(drift, parameters["height"], half_time, parameters["rest"], numbers, rng, correct, seconds, mask)
+    decide(drift, parameters["height"], half_time, parameters["rest"], task.lengths(designs), rng, correct, seconds, mask)
     return {"correct": correct, "seconds": seconds, "mask": mask}
 
 

@@ -43,17 +43,33 @@ class Questions(ta.Task):
         sums = [ta.Variable("smaller sum", 1, 100), ta.Variable("larger sum", 1, 100)]
         days = [ta.Variable("first day", 0, 60, kind="integer"), ta.Variable("days between", 1, 365, kind="integer", log=True)]
         rule = ta.Constraint("the smaller sum is at most the larger sum", _in_order)
-        return ta.DesignSpace.of(self.blocks, [*sums, *days], ta.Symmetry(blocks=True), [rule])
+        return ta.DesignSpace(self.blocks, [*sums, *days], ta.Symmetry(blocks=True), [rule])
 
     def baseline(self, n, rng):
         """Some of the customary questions, in which the smaller sum is for tonight."""
-        picks = np.stack([rng.choice(len(CUSTOM), self.blocks, replace=self.blocks > len(CUSTOM)) for _ in range(n)])
-        smaller, larger, days = np.moveaxis(CUSTOM[picks], -1, 0)
+        picks = [CUSTOM[rng.choice(len(CUSTOM), self.blocks, replace=self.blocks > len(CUSTOM))] for _ in range(n)]
+        smaller, larger, days = np.moveaxis(np.reshape(picks, (n, self.blocks, 3)), -1, 0)
         return np.stack([smaller, larger, np.zeros_like(days), days], axis=-1)
+
+    @property
+    def screen(self):
+        """The two sums, in an order of its own for each participant and question; one question after the other, without breaks."""
+        return ta.Screen("choice", shuffled=True, breaks=False, stimuli=sums)
 
     def history(self, behavior):
         """Answers are independent of each other: a trial is described by the answer."""
         return behavior.fields["later"][..., None].astype(np.float32)
+
+
+def sums(row, trials, rng):
+    """What a question shows: the sooner sum, then the later one, as the field's 0 and 1."""
+    smaller, larger, first, between = row
+    options = [f"${amount:.2f} {when(days)}" for amount, days in ((smaller, first), (larger, first + between))]
+    return [{"options": options}] * trials
+
+
+def when(days):
+    return "today" if days == 0 else "tomorrow" if days == 1 else f"in {days:.0f} days"
 
 
 def _in_order(designs):

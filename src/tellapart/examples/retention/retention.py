@@ -33,16 +33,44 @@ class Retention(ta.Task):
 
     @property
     def design_space(self):
-        return ta.DesignSpace.of(self.blocks, [ta.Variable("seconds", 0.5, 100, log=True)], ta.Symmetry(blocks=True))
+        return ta.DesignSpace(self.blocks, [ta.Variable("seconds", 0.5, 100, log=True)], ta.Symmetry(blocks=True))
 
     def baseline(self, n, rng):
         """Intervals from the customary series, none twice if there are enough."""
         picks = [rng.choice(CUSTOM, self.blocks, replace=self.blocks > len(CUSTOM)) for _ in range(n)]
-        return np.sort(np.array(picks, float), axis=1)[:, :, None]
+        return np.sort(np.array(picks, float).reshape(n, self.blocks, 1), axis=1)
+
+    @property
+    def screen(self):
+        """Pairs to learn, a pause filled with sums, then the test, drawn by `screen.js`; the answer is typed."""
+        return ta.Screen("screen.js", answer="text", stimuli=pairs, introduction=lesson, read=was_recalled, write=typed)
 
     def history(self, behavior):
         """Items are independent of each other: a trial is described by whether it was recalled."""
         return behavior.fields["recalled"][..., None].astype(np.float32)
+
+
+def pairs(row, trials, rng):
+    """A made-up word as cue and a number to remember with it, for each item; the number stays on the server."""
+    cues = {}
+    while len(cues) < trials:
+        word = "".join(rng.choice(list(letters)) for letters in ("bdlmnrtv", "aeiou", "bdlmnrtv", "aeiou"))
+        cues[word] = int(rng.integers(10, 100))
+    return [{"cue": cue, "_number": number} for cue, number in cues.items()]
+
+
+def lesson(row, stimuli):
+    """Shown before the test: the pairs, then a pause. They are tested in the order in which they were learned, at about the same pace."""
+    return {"pairs": [[stimulus["cue"], stimulus["_number"]] for stimulus in stimuli], "seconds": float(row[0])}
+
+
+def was_recalled(shown, text):
+    return {"recalled": text.strip() == str(shown["_number"])}
+
+
+def typed(shown, responses):
+    """What a simulated participant types."""
+    return str(shown["_number"]) if responses["recalled"] else ""
 
 
 def model_of_recall(name, curve, priors):

@@ -1,0 +1,176 @@
+"""People: serve the experiment, export what they did, forget somebody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import StudyError, TellapartError
+from .frame import command, show
+from .options import AsJson, DesignTexts, Seed, StudyPath, read_study, rng_of
+
+if TYPE_CHECKING:
+    from ..server.serving import Experiment
+
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--database", metavar="URL", help="postgresql://… or sqlite:///…; a file beside the study if not given.", show_default=False
+    ),
+]
+
+
+@command
+def serve(
+    study: StudyPath,
+    simulate: Annotated[
+        int | None, typer.Option("--simulate", metavar="N", min=1, help="Let N simulated people take part, then stop.")
+    ] = None,
+    design: DesignTexts = None,
+    database: DatabaseUrl = None,
+    port: Annotated[int, typer.Option("--port", metavar="P", min=0, max=65535, help="Where to listen; 0 for any that is free.")] = 8000,
+    host: Annotated[str, typer.Option("--host", metavar="H", help="Who may connect: 0.0.0.0 for everybody.")] = "127.0.0.1",
+    stay: Annotated[bool, typer.Option("--stay", help="With --simulate: go on serving afterwards.")] = False,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the experiment: people take part in a browser.
+
+    The recommended design of a finished run, or designs that are given: each is a condition. Words are in texts.toml and numbers in
+    serve.toml beside the study. Every trial is on disk before the page is told so. Stop and start again as you like. The researcher's
+    page shows who takes part; its address, with the token, is printed.
+
+    With --simulate, agents of the study's models take part by way of the same addresses as people do; they are marked as simulated.
+
+    \b
+    Example:
+      tellapart serve examples/bandit --design "0,0,0.6; 1,1,0" --port 8000
+    """
+    _require_extra()
+    from ..server.serving import in_background, prepare, server_of
+
+    experiment = prepare(study, design or [], database, seed)
+    if simulate is None or stay:
+        links = _links(experiment, f"http://{host}:{port}")
+        show(links if as_json else "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
+    try:
+        if simulate is None:
+            server_of(experiment.app, host, port).run()
+            return
+        with in_background(experiment.app, host, port if stay else 0) as address:
+            _simulate(study, experiment, address, simulate, seed, as_json)
+            if stay:
+                _wait()
+    finally:
+        experiment.database.close()
+
+
+@command
+def export(
+    study: StudyPath,
+    out: Annotated[Path, typer.Option("--out", metavar="PATH", help="The file, or for psych-ds and jspsych the folder, to write.")],
+    format: Annotated[str, typer.Option("--format", metavar="F", help="table, psych-ds, json, jspsych or psychopy.")] = "table",
+    simulated: Annotated[bool, typer.Option("--simulated", help="Simulated people in the place of real ones.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Only those who finished.")] = False,
+    design: DesignTexts = None,
+    database: DatabaseUrl = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write what people did, or hand the design over.
+
+    \b
+    What people did:
+      table      the long table, one row for each trial, that `tellapart posterior` reads
+      psych-ds   a data set by the rules of Psych-DS, checked
+    The design, for labs that run it elsewhere:
+      json       the design with names, conditions and settings
+      psychopy   a conditions file, one row for each block
+      jspsych    a folder with the whole experiment, for JATOS, Pavlovia or a server of your own
+
+    Who somebody is on a recruiting platform is never written.
+
+    \b
+    Example:
+      tellapart export examples/bandit --format table --out data.csv
+    """
+    _require_extra()
+    from ..server.exports import PEOPLE, check_format, export_people, export_plan
+
+    check_format(format)
+    plan = read_study(study)
+    if format in PEOPLE:
+        result = export_people(study, plan, format, out, database, simulated=simulated, finished=finished)
+    else:
+        result = export_plan(study, plan, format, out, design or [], plan.seed if seed is None else seed)
+    show(result if as_json else f"{result['words']}, written to {out}")
+
+
+@command
+def forget(
+    study: StudyPath,
+    participant: Annotated[str, typer.Argument(metavar="PARTICIPANT", help="A label (p0007), or a platform's number.", show_default=False)],
+    database: DatabaseUrl = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete everything about a participant, for good.
+
+    All trials, all marks and the number on the recruiting platform; in SQLite's files too. Exports and backups that were made before
+    are yours to mend.
+
+    \b
+    Example:
+      tellapart forget examples/bandit p0007
+    """
+    _require_extra()
+    from ..server import store
+    from ..server.serving import open_database
+    from ..study import study_file
+
+    read_study(study)
+    opened = open_database(study_file(study).parent, database, must_exist=True)
+    with opened.writing() as connection:
+        gone = store.forget(connection, participant)
+    if not gone:
+        raise StudyError(
+            "There is no such participant.", got=f"'{participant}'", expected="a label as in the exported table, or a platform's number"
+        )
+    opened.wipe()
+    opened.close()
+    show({"forgotten": gone} if as_json else f"{', '.join(gone)}: forgotten.")
+
+
+def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: int | None, as_json: bool) -> None:
+    from ..progress import progress_bar
+    from ..server.simulated import Simulation
+
+    sessions = experiment.app.state.sessions
+    with progress_bar("simulated people take part") as report:
+        result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study, seed)).run(n, report)
+    words = f"{result['finished']} of {n} simulated people finished; {result['trials']} trials, each on disk before it was acknowledged."
+    show(result if as_json else f"{words}\nnext: tellapart export {study} --simulated --out data.csv")
+
+
+def _links(experiment: Experiment, address: str) -> dict[str, Any]:
+    return {"participants": f"{address}/", "researcher": f"{address}/researcher#token={experiment.token}"}
+
+
+def _wait() -> None:
+    """Until the researcher stops it."""
+    import threading
+
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        return
+
+
+def _require_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "psycopg") if find_spec(name) is None]
+    if missing:
+        raise TellapartError("Serving needs more than is installed.", got=f"no {', '.join(missing)}", fix="pip install 'tellapart[serve]'")

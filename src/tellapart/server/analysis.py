@@ -1,0 +1,120 @@
+"""Which model does each finished participant behave like? Asked in the background, so that nobody who takes part waits for it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .collected import Collected, collect
+from .sessions import Sessions
+
+if TYPE_CHECKING:
+    from ..study import Study
+
+log = logging.getLogger("tellapart.server")
+
+EVERY = 5.0
+"""Seconds between looks for newly finished participants."""
+
+Told = tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]
+"""Model probabilities (N, M), and whose data look like nothing that the models produce, (N,)."""
+Reader = Callable[[Collected], Told]
+
+
+class Analyst:
+    """Looks for participants who finished since, and keeps what is said of them.
+
+    Arguments:
+        rules: The sessions.
+        folder: The run whose estimator is asked; the models' likelihoods if there is none.
+    """
+
+    def __init__(self, rules: Sessions, folder: Path | None = None) -> None:
+        self._rules, self._folder = rules, folder
+        self._told: dict[str, dict[str, Any]] = {}
+        self._reader: Reader | None = None
+        self._stopped, self._thread = threading.Event(), threading.Thread(target=self._work, name="analyst", daemon=True)
+        self.note = "" if can_be_read(rules.plan.study, folder) else "no finished run and no likelihood: nothing is said about models"
+
+    def start(self) -> None:
+        if not self.note:
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def about(self, label: str) -> dict[str, Any]:
+        """What is said of a participant: probabilities, and a flag."""
+        return self._told.get(label, {})
+
+    def summary(self) -> dict[str, Any]:
+        """The mean probability of each model over participants, and how many are unlike all of them."""
+        told, names = list(self._told.values()), self._rules.plan.study.question.names
+        known = [one["probabilities"] for one in told if one.get("probabilities")]
+        means = np.mean(known, axis=0).round(4).tolist() if known else []
+        return {
+            "names": list(names),
+            "mean": means,
+            "participants": len(known),
+            "unlike": sum(one.get("unlike", False) for one in told),
+            "note": self.note,
+        }
+
+    def look(self) -> None:
+        """Ask about those who finished since."""
+        with self._rules.database.reading() as connection:
+            finished = collect(connection, self._rules.plan.task, finished=True, but=set(self._told))
+        if not len(finished.behavior):
+            return
+        self._reader = self._reader or reader_of(self._rules.plan.study, self._folder)
+        probabilities, unlike = self._reader(finished)
+        for i, label in enumerate(finished.labels):
+            told: dict[str, Any] = {} if probabilities is None else {"probabilities": probabilities[i].round(4).tolist()}
+            self._told[label] = told | ({} if unlike is None else {"unlike": bool(unlike[i])})
+
+    def _work(self) -> None:
+        """Look every now and then, with the lowest claim on the processor."""
+        try:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15)
+        except (AttributeError, OSError):
+            log.debug("the analysis runs at the usual priority")
+        while not self._stopped.wait(EVERY):
+            try:
+                self.look()
+            except Exception as error:  # the experiment goes on without it
+                self.note = f"the analysis failed: {error}"
+                log.exception("the analysis failed")
+                return
+
+
+def can_be_read(study: Study, folder: Path | None) -> bool:
+    """Is there anything that tells models apart?"""
+    from ..models.evidence import have_likelihoods
+
+    return folder is not None or (study.question.about_models and have_likelihoods(study.models))
+
+
+def reader_of(study: Study, folder: Path | None) -> Reader:
+    """The run's estimator, or the exact reference."""
+    if folder is None:
+        from ..information.exact import model_probabilities
+
+        return lambda people: (model_probabilities(study.task, study.question, people.behavior, people.designs), None)
+    import torch
+
+    from ..run import Run
+
+    torch.set_num_threads(1)
+    result = Run.finished(study, folder).result()
+
+    def read(people: Collected) -> Told:
+        posterior = result.posterior(people.behavior, people.designs, draws=1)
+        return (posterior.models.probabilities if posterior.models else None), (posterior.trust.flagged if posterior.trust else None)
+
+    return read

@@ -1,0 +1,201 @@
+"""SQLite or PostgreSQL behind one door: `reading()` and `writing()`.
+
+SQLite: a journal of writes ahead (WAL), so that readers do not wait; a commit is on disk before it is acknowledged. A transaction that
+reads and then writes begins with BEGIN IMMEDIATE: begun otherwise, two of them can read the same state and one then fails, however long
+it may wait. A commit waits for the disk, which takes longer than all else; so writers who queue share one (see `_Together`).
+
+PostgreSQL: who reads in order to write locks the row first (`with_for_update`, which SQLite's dialect leaves out).
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Iterator
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, RootTransaction, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
+
+from ..errors import StudyError
+
+WAIT = 30
+"""Seconds to wait for another process to finish writing."""
+
+
+class Database:
+    """The database at a URL, brought up to date.
+
+    Arguments:
+        url: "sqlite:////path/to/file.sqlite" or "postgresql://user:password@host/name".
+    """
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._together = _Together(self.engine) if self.is_sqlite else None
+        try:
+            self._migrate()
+        except OperationalError as error:
+            where = self.engine.url.render_as_string(hide_password=True)
+            raise StudyError("The database cannot be opened.", where=where, got=str(error.orig).strip().splitlines()[0]) from None
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees one state of the data."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction: when the block has ended all of it is kept, durably; if it ended with an error, nothing."""
+        with self._together.writing() if self._together else self.engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._together:
+            self._together.close()
+        self.engine.dispose()
+
+    def wipe(self) -> None:
+        """Make sure that what was deleted is gone from SQLite's files too."""
+        if self._together:
+            with self._together.alone(), closing(self.engine.raw_connection()) as connection:
+                for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    connection.cursor().execute(statement).close()
+
+    def _migrate(self) -> None:
+        """Bring the tables up to date; several servers may try at once."""
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
+        with self.writing() as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(7355608)"))
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+class _Together:
+    """Writers of one process who share commits.
+
+    They take turns on one connection, each in a savepoint. Who finds nobody waiting commits for all who wrote since the last commit; the
+    others wait until that is done. So nobody is told that something is kept before it is, and a disk that takes 10 ms for a commit does
+    not allow 100 writes a second but as many as come.
+    """
+
+    MOST = 64
+    """Writers who share a commit at most, so that the first of them does not wait for ever."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._connection = engine.connect().execution_options(immediate=True)
+        self._turn, self._counting = threading.Lock(), threading.Lock()
+        self._waiting = 0
+        self._batch: _Batch | None = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A turn, and then the commit that the turn is part of."""
+        with self._next():
+            batch = self._batch = self._batch or _Batch(self._connection.begin())
+            try:
+                with self._connection.begin_nested():
+                    yield self._connection
+                batch.size += 1
+            finally:
+                if self._waiting == 0 or batch.size >= self.MOST:
+                    self._commit()
+        batch.wait()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """A turn outside of any transaction."""
+        with self._next():
+            self._commit()
+            yield
+
+    def close(self) -> None:
+        with self.alone():
+            self._connection.close()
+
+    @contextmanager
+    def _next(self) -> Iterator[None]:
+        """Wait for one's turn."""
+        with self._counting:
+            self._waiting += 1
+        self._turn.acquire()
+        try:
+            with self._counting:
+                self._waiting -= 1
+            yield
+        finally:
+            self._turn.release()
+
+    def _commit(self) -> None:
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            batch.commit()
+
+
+class _Batch:
+    """Writes that are committed together."""
+
+    def __init__(self, transaction: RootTransaction) -> None:
+        self._transaction, self._done = transaction, threading.Event()
+        self._error: BaseException | None = None
+        self.size = 0
+
+    def commit(self) -> None:
+        try:
+            self._transaction.commit()
+        except BaseException as error:
+            self._error = error
+            self._transaction.rollback()
+        finally:
+            self._done.set()
+
+    def wait(self) -> None:
+        """Until the commit is done; raise if it failed."""
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+
+
+def sqlite_url(file: Path) -> str:
+    """The URL of a SQLite file, which only its owner may read."""
+    if not file.exists():
+        file.touch(0o600)
+    return URL.create("sqlite", database=str(file.resolve())).render_as_string()
+
+
+def _engine(url: str) -> Engine:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        expected = "sqlite:////path/to/file.sqlite or postgresql://user:password@host/name"
+        raise StudyError("This is no address of a database.", expected=expected, got=repr(url)) from None
+    kind = parsed.get_backend_name()
+    if kind == "sqlite":
+        return _sqlite(parsed)
+    if kind == "postgresql":
+        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=20, max_overflow=20, pool_pre_ping=True)
+    raise StudyError("This kind of database is not served.", expected="sqlite or postgresql", got=kind)
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False}, pool_size=20, max_overflow=40)
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000}", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("immediate") else "BEGIN")
+
+    return engine

@@ -1,0 +1,171 @@
+"""Limits and headers, in front of everything else.
+
+No address is kept: a bucket is found by a fingerprint under a salt that is drawn when the server starts and never written down.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Callable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .settings import Limits
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",  # the platform's numbers are in the address
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+}
+
+
+@dataclass
+class _Bucket:
+    left: float
+    at: float
+
+
+class Buckets:
+    """How often each of many may ask: `rate` times each second, `size` times at once.
+
+    Arguments:
+        limit: (rate, size).
+        clock: Seconds.
+    """
+
+    MOST = 20_000
+
+    def __init__(self, limit: tuple[float, int], clock: Callable[[], float] = time.monotonic) -> None:
+        (self._rate, self._size), self._clock = limit, clock
+        self._buckets: dict[bytes, _Bucket] = {}
+        self._salt = secrets.token_bytes(16)
+
+    def allows(self, who: str, cost: float = 1.0) -> bool:
+        """May `who` ask once more? It is then counted."""
+        now, name = self._clock(), hashlib.blake2b(who.encode("utf-8", "replace"), digest_size=16, key=self._salt).digest()
+        if len(self._buckets) > self.MOST:
+            self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._filled(bucket, now) < self._size}
+        bucket = self._buckets.setdefault(name, _Bucket(self._size, now))
+        bucket.left, bucket.at = self._filled(bucket, now), now
+        if bucket.left < cost:
+            return False
+        bucket.left -= cost
+        return True
+
+    def _filled(self, bucket: _Bucket, now: float) -> float:
+        return min(self._size, bucket.left + self._rate * (now - bucket.at))
+
+
+class Guard:
+    """Refuses what is too much or too often, and puts the headers on every response."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app, self._body = app, limits.body
+        self._addresses, self._sessions = Buckets(limits.address), Buckets(limits.session)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    given[name] = value
+                given.setdefault("cache-control", "no-store" if not scope["path"].startswith("/static/") else "no-cache")
+            await send(message)
+
+        address, key = (scope.get("client") or ("",))[0], headers.get("authorization", "")
+        if not self._addresses.allows(address) or (key and not self._sessions.allows(key)):
+            await _refuse(send_with_headers, 429, "too_often", {"retry-after": "1"})
+            return
+        body = await self._read(headers, receive)
+        if body is None:
+            await _refuse(send_with_headers, 413, "too_large", {"connection": "close"})
+            return
+        await self._app(scope, _replay(body, receive), send_with_headers)
+
+    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+        """The whole body, or None if it is too large; no more than the limit is ever held."""
+        stated = headers.get("content-length", "0")
+        if not stated.isdecimal() or int(stated) > self._body:
+            return None
+        if stated == "0" and "transfer-encoding" not in headers:
+            return b""
+        body: bytes = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > self._body:
+                return None
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                return body
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give a body that was read already, then what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return again
+
+
+async def _refuse(send: Send, status: int, reason: str, more: dict[str, str]) -> None:
+    headers = {"content-type": "application/json", **more}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": json.dumps({"reason": reason, "link": None, "place": None, "fields": []}).encode()})
+
+
+class Token:
+    """The researcher's token, compared in constant time. The cookie holds a fingerprint of it.
+
+    Arguments:
+        token: The secret.
+        limit: How often a wrong one may be tried from one address.
+    """
+
+    COOKIE = "tellapart"
+
+    def __init__(self, token: str, limit: tuple[float, int]) -> None:
+        self._token, self._wrong = token, Buckets(limit)
+        self.cookie = hmac.new(token.encode(), b"cookie", "sha256").hexdigest()
+
+    def right(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
+
+    def admits(self, cookie: str | None, authorization: str | None) -> bool:
+        """Is this the researcher, by a cookie or by "Bearer TOKEN"?"""
+        by_cookie = cookie is not None and hmac.compare_digest(cookie.encode("utf-8", "replace"), self.cookie.encode())
+        return by_cookie or (authorization is not None and self.right(authorization.removeprefix("Bearer ")))
+
+    def may_try(self, address: str) -> bool:
+        """May a wrong token be tried from this address?"""
+        return self._wrong.allows(address)

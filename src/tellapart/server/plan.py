@@ -1,0 +1,148 @@
+"""What is served: the conditions, the order of blocks, and where everything random comes from.
+
+A condition is a design, and an order of its blocks where that is counterbalanced. Everything random about a session comes from the
+session's recorded seed by way of named streams, so that it can be drawn again: same seed, same answers, same experiment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import StudyError
+from ..tasks.base import Task
+from ..tasks.screen import SCRIPTS, Screen
+from ..tasks.space import Floats
+from .policy import Policy, planned
+from .settings import Settings, read_settings
+from .texts import Texts, read_texts
+
+if TYPE_CHECKING:
+    from ..study import Study
+
+Stream = Literal["order", "outcomes", "places", "stimuli", "practice", "condition"]
+STREAMS: tuple[Stream, ...] = ("order", "outcomes", "places", "stimuli", "practice", "condition")
+
+
+def generator(seed: int, stream: Stream, *path: int) -> np.random.Generator:
+    """The random numbers of a purpose, drawn from a session's seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(STREAMS.index(stream), *path)))
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """What some of the participants are given.
+
+    Arguments:
+        design: (B, V).
+        order: In which the blocks are played; drawn for each participant if None.
+        name: What tables and the researcher's page call it.
+    """
+
+    design: Floats
+    order: tuple[int, ...] | None
+    name: str
+
+    @property
+    def content(self) -> str:
+        """What it is, as text; equal conditions are equal texts."""
+        return json.dumps({"design": self.design.tolist(), "order": self.order})
+
+    def order_for(self, seed: int) -> list[int]:
+        """The order of blocks of a session."""
+        order = generator(seed, "order").permutation(len(self.design)).tolist() if self.order is None else list(self.order)
+        return [int(block) for block in order]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that decides what participants see.
+
+    Arguments:
+        study: What the experiment is for.
+        conditions: At least one.
+        settings, texts: Numbers and words.
+        policy: Gives the next block; the planned one by default.
+        folder: Where the study's files are, for its own script.
+    """
+
+    study: Study
+    conditions: tuple[Condition, ...]
+    settings: Settings
+    texts: Texts
+    policy: Policy = planned
+    folder: Path | None = None
+    screen: Screen = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "screen", self.study.task.screen)
+        if self.screen.answer == "choice" and self.screen.read is None:
+            self.screen.field_of(self.task)
+        if self.script is None and self.screen.script not in SCRIPTS:
+            where = str(self.folder or "the study's folder")
+            expected = f"a file '{self.screen.script}', or one of {', '.join(SCRIPTS)}"
+            raise StudyError("The task's screen is not there.", where=where, expected=expected, got=f"'{self.screen.script}'")
+
+    @property
+    def task(self) -> Task:
+        return self.study.task
+
+    @property
+    def script(self) -> Path | None:
+        """The study's own script, if its screen has one."""
+        if self.screen.script in SCRIPTS or self.folder is None:
+            return None
+        file = self.folder / Path(self.screen.script).name
+        return file if file.is_file() else None
+
+    @property
+    def fingerprint(self) -> str:
+        """Data of another task or of other fields must not be mixed with those of this one."""
+        task = self.task
+        described = [task.name, [(f.name, f.kind, f.levels, f.by) for f in task.fields], task.blocks, task.trials]
+        return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]
+
+
+def make_plan(
+    study: Study, designs: Sequence[ArrayLike], folder: Path | None = None, settings: Settings | None = None, policy: Policy = planned
+) -> Plan:
+    """The plan of a study at designs, each (B, V), with the settings and texts of its folder."""
+    settings = settings or (read_settings(folder) if folder else Settings())
+    checked = [study.task.design_space.check(design) for design in designs]
+    return Plan(study, conditions_of(study.task, checked, settings), settings, read_texts(folder), policy, folder)
+
+
+def conditions_of(task: Task, designs: Sequence[Floats], settings: Settings) -> tuple[Condition, ...]:
+    """Each design in each order."""
+    exchangeable = task.design_space.symmetry.blocks
+    order = settings.order or ("counterbalanced" if exchangeable else "designed")
+    if order != "designed" and not exchangeable:
+        fix = 'order = "designed", or Symmetry(blocks=True) if blocks can change places'
+        raise StudyError("The blocks of this task cannot change places.", expected="exchangeable blocks", got=f'order = "{order}"', fix=fix)
+    orders: list[tuple[int, ...] | None] = [None]
+    if order != "random":
+        orders = [*williams(task.blocks)] if order == "counterbalanced" else [tuple(range(task.blocks))]
+    letters = [_letters(i) for i in range(len(designs) * len(orders))]
+    pairs = [(design, way) for design in designs for way in orders]
+    return tuple(Condition(design, way, letter) for letter, (design, way) in zip(letters, pairs, strict=True))
+
+
+def williams(blocks: int) -> list[tuple[int, ...]]:
+    """Orders in which each block is equally often in each place and equally often right after each other one (Williams 1949)."""
+    first = [0]
+    for i in range(1, blocks):
+        first.append(blocks - i // 2 if i % 2 == 0 else (i + 1) // 2)
+    square = [tuple((start + shift) % blocks for start in first) for shift in range(blocks)]
+    mirrored = [] if blocks % 2 == 0 or blocks == 1 else [tuple(reversed(order)) for order in square]
+    return list(dict.fromkeys(square + mirrored))
+
+
+def _letters(i: int) -> str:
+    """A, B, …, Z, AA, …"""
+    return (_letters(i // 26 - 1) if i >= 26 else "") + chr(ord("A") + i % 26)

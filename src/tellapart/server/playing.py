@@ -1,0 +1,181 @@
+"""One session's blocks and trials: what is drawn when a block begins, and what a trial comes to.
+
+The task's environment is restored from what it saved after the last trial, steps, and is saved again, in the transaction that records the
+trial. Its random numbers begin anew with each attempt at a block, from the session's seed.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Sequence
+
+import numpy as np
+from sqlalchemy import Connection
+
+from ..errors import DataError
+from ..tasks.environment import Environment
+from ..tasks.space import Floats
+from . import store
+from .plan import Plan, generator
+from .policy import Row
+from .shown import options_of, public, seen_by
+from .store import Block, Session, Trial
+
+log = logging.getLogger("tellapart.server")
+
+Reason = Literal["full", "paused", "expired", "screened_out", "elsewhere", "over", "questions", "order", "invalid", "incomplete"]
+
+
+class Refused(Exception):
+    """Something that cannot be done, and why.
+
+    Arguments:
+        reason: One word for the page.
+        link: Where the participant is sent, if anywhere.
+        session: Whose place in the experiment the page is told.
+    """
+
+    def __init__(self, reason: Reason, link: str | None = None, session: Session | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.link, self.place = reason, link, None if session is None else place_of(session)
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer as the page gives it: the place of an option, a number or a text; None if the trial was missed."""
+
+    trial: int
+    answer: int | float | str | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A block as the page sees it: what is shown from trial number `trial` on, as far as it may be known."""
+
+    position: int
+    attempt: int
+    trial: int
+    trials: int
+    blocks: int
+    options: list[str]
+    stimuli: list[dict[str, Any]]
+    introduction: dict[str, Any] | None
+    points: float
+
+
+def place_of(session: Session) -> tuple[int, int, int]:
+    """Where a session is: position, attempt, trial."""
+    return session.position, session.attempt, session.trial
+
+
+def environment_of(connection: Connection, plan: Plan, session: Session, row: Floats | None = None) -> Environment:
+    """The task's rules as they were after the last trial, at rows as they were begun, then as planned; the present one may be given."""
+    design = np.array(store.design_of(connection, session.condition), dtype=np.float64)[session.order]
+    for position, played in store.rows_played(connection, session.id).items():
+        design[position] = played
+    if row is not None:
+        design[session.position] = row
+    environment = plan.task.environment(design, generator(session.seed, "outcomes", session.position, session.attempt))
+    fresh = environment.save()["rng"]
+    if session.environment is not None:
+        environment.restore(session.environment if row is None else {**session.environment, "rng": fresh})
+    return environment
+
+
+def new_block(connection: Connection, plan: Plan, session: Session, row: Row, now: float) -> Block:
+    """Draw all that is random about the present block, and keep it."""
+    path, screen = (session.position, session.attempt), plan.screen
+    environment = environment_of(connection, plan, session, row.values)
+    trials = int(environment.lengths[0, session.position])
+    places = list(range(screen.choices(plan.task))) if screen.answer == "choice" else []
+    if screen.shuffled:
+        places = [int(place) for place in generator(session.seed, "places", *path).permutation(len(places))]
+    stimuli = screen.shown(row.values, trials, generator(session.seed, "stimuli", *path))
+    saved, number = environment.save(), session.order[session.position]
+    block = Block(session.id, *path, number, row.values.tolist(), trials, places, stimuli, row.source, row.why, saved, now)
+    store.add_block(connection, block)
+    store.change_session(connection, session.id, environment=saved)
+    return block
+
+
+def skip(connection: Connection, session: Session, block: Block) -> None:
+    """Pass over a block in which the design puts no trial."""
+    after = {**block.environment, "block": session.position + 1, "trial": 0}
+    store.change_session(connection, session.id, position=session.position + 1, attempt=0, trial=0, environment=after)
+
+
+def begun(connection: Connection, plan: Plan, session: Session, block: Block) -> Begun:
+    """The block as the page may see it: all its stimuli if the task gives no outcomes, else the next one only."""
+    rest, introduction = block.stimuli[session.trial :], None
+    if plan.screen.introduction is not None and session.trial == 0:
+        introduction = dict(plan.screen.introduction(np.array(block.row), block.stimuli))
+    stimuli = [public(stimulus, block.places) for stimulus in (rest[:1] if plan.task.outcomes else rest)]
+    points = store.points_of(connection, session.id, plan.task.outcomes[0].name) if plan.task.outcomes else 0.0
+    place = (*place_of(session), block.trials, plan.task.blocks)
+    return Begun(*place, options_of(plan, block.places), stimuli, introduction, points)
+
+
+def play(
+    connection: Connection, plan: Plan, session: Session, block: Block, given: Sequence[Given], now: float
+) -> tuple[list[Trial], Session]:
+    """Play trials of the present block, record them, and keep where the session is then."""
+    if session.trial + len(given) > block.trials:
+        raise Refused("order", session=session)
+    environment = environment_of(connection, plan, session)
+    recorded = [_played(plan, session, block, environment, trial, now) for trial in given]
+    after = session.trial + len(given)
+    next_block = replace(session, position=session.position + 1, attempt=0, trial=0)
+    session = replace(session, trial=after) if after < block.trials else next_block
+    store.add_trials(connection, recorded)
+    place = {"position": session.position, "attempt": session.attempt, "trial": session.trial}
+    late = now - session.seen > 3600 * plan.settings.resume_hours  # what an old outbox held is kept, but is no sign of life
+    seen = session.seen if late else now
+    store.change_session(connection, session.id, **place, environment=environment.save(), seen=seen, away=False)
+    return recorded, session
+
+
+def _played(plan: Plan, session: Session, block: Block, environment: Environment, given: Given, now: float) -> Trial:
+    """One trial: what the answer means, and what comes of it."""
+    task, screen, missed = plan.task, plan.screen, given.answer is None
+    responses = dict.fromkeys((f.name for f in task.responses), 0.0)
+    try:
+        if given.answer is not None:
+            seconds = max(given.seconds or 0.0, 1e-3)
+            responses = screen.responses(task, block.stimuli[given.trial], seen_by(screen, given.answer, block.places), seconds)
+        outcomes = environment.step({name: np.array([value]) for name, value in responses.items()}, np.array([missed]))
+    except (DataError, ValueError, TypeError, LookupError, OverflowError) as error:
+        log.info("an answer was refused: %s", error)
+        raise Refused("invalid", session=session) from None
+    came = {} if missed else {name: values[0].item() for name, values in outcomes.items()}
+    kept = {} if missed else responses
+    return Trial(session.id, block.position, block.attempt, given.trial, given.answer, given.seconds, kept, came, missed, now)
+
+
+def following(plan: Plan, session: Session, block: Block) -> dict[str, Any] | None:
+    """What the next trial shows, if it was not sent ahead and the block goes on."""
+    if not plan.task.outcomes or (session.position, session.attempt) != (block.position, block.attempt):
+        return None
+    return public(block.stimuli[session.trial], block.places)
+
+
+def practice(plan: Plan, seed: int) -> dict[str, Any]:
+    """A few trials that do not count, at a design of habit, with what each option would lead to."""
+    rng, screen, count = generator(seed, "practice"), plan.screen, plan.settings.practice
+    design = plan.task.baseline(1, rng)[0]
+    stimuli = screen.shown(design[0], count, rng)
+    places = list(range(screen.choices(plan.task))) if screen.answer == "choice" else []
+    introduction = dict(screen.introduction(design[0], stimuli)) if screen.introduction else None
+    shown = {"options": options_of(plan, places), "stimuli": [public(stimulus, places) for stimulus in stimuli]}
+    return shown | {"introduction": introduction, "outcomes": _outcomes_of_each(plan, design, places, count, rng)}
+
+
+def _outcomes_of_each(plan: Plan, design: Floats, places: list[int], count: int, rng: np.random.Generator) -> list[list[dict[str, float]]]:
+    """The outcomes at each trial for each option, (count, options); none where answers are not choices."""
+    if not plan.task.outcomes or not places or plan.screen.read is not None:
+        return []
+    environment = plan.task.environment(np.broadcast_to(design, (len(places), *design.shape)), rng)
+    field = plan.screen.field_of(plan.task).name
+    each = [environment.step({field: np.array(places)}) for _ in range(min(count, plan.task.trials))]
+    return [[{name: values[i].item() for name, values in trial.items()} for i in range(len(places))] for trial in each]

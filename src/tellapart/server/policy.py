@@ -1,0 +1,73 @@
+"""What gives a participant's next block.
+
+A policy is a function of what the participant did so far. It is asked when a block begins and has a time limit: if it is late or
+fails, the planned block is used, and the data say so in the column `source`: "planned", "adapted" or "fallback".
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from dataclasses import dataclass
+from typing import Callable, Literal
+
+import numpy as np
+
+from ..behavior import Behavior
+from ..tasks.base import Task
+from ..tasks.space import Floats
+
+Policy = Callable[[Behavior, Floats, int], Floats | None]
+"""policy(behavior, designs, block): what one participant did, (1, B, T), at designs (B, V), both in the order of play, and which block
+comes next; its row of the design, (V,), or None for the planned one."""
+
+Source = Literal["planned", "adapted", "fallback"]
+
+
+def planned(behavior: Behavior, designs: Floats, block: int) -> None:
+    """The fixed plan."""
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A block's row of the design, (V,), where it came from, and if that was the fallback, why."""
+
+    values: Floats
+    source: Source
+    why: str = ""
+
+
+class Asking:
+    """Asks a policy, no longer than a time limit.
+
+    Arguments:
+        policy: Whom to ask.
+        task: Whose design space the row must lie in.
+        seconds: The limit.
+    """
+
+    def __init__(self, policy: Policy, task: Task, seconds: float) -> None:
+        self._policy, self._task, self._seconds = policy, task, seconds
+        self._threads = None if policy is planned else ThreadPoolExecutor(4, thread_name_prefix="policy")
+
+    def row(self, behavior: Behavior, designs: Floats, block: int) -> Row:
+        """The row of the next block."""
+        if self._threads is None:
+            return Row(designs[block], "planned")
+        future = self._threads.submit(self._policy, behavior, designs.copy(), block)
+        try:
+            given = future.result(self._seconds)
+            return Row(designs[block], "planned") if given is None else Row(self._checked(given, designs, block), "adapted")
+        except Late:
+            future.cancel()
+            return Row(designs[block], "fallback", f"no answer within {self._seconds:g} s")
+        except Exception as error:  # whatever a policy does, the participant goes on
+            return Row(designs[block], "fallback", f"{type(error).__name__}: {error}"[:300])
+
+    def _checked(self, given: Floats, designs: Floats, block: int) -> Floats:
+        """The row, if it is one that the task allows."""
+        row, space = np.asarray(given, dtype=np.float64), self._task.design_space
+        if row.shape != designs[block].shape or not all(v.allows(row[i]) for i, v in enumerate(space.variables)):
+            raise ValueError(f"not a row of the design: {row.tolist()}")
+        return row

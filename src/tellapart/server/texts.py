@@ -1,0 +1,113 @@
+"""The words that participants read: `texts.toml` beside the study over the usual ones, which are in `texts.toml` beside this module."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Mapping
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ..errors import StudyError, nearest
+from .settings import FILE as SETTINGS
+
+FILE = "texts.toml"
+USUAL = Path(__file__).with_name(FILE)
+
+_OPEN = ("outcomes", "own")
+"""Sections whose keys are the study's own."""
+
+
+class Question(BaseModel):
+    """A question about the instructions.
+
+    Arguments:
+        ask: The question.
+        options: What can be answered.
+        answer: Which one is right, counted from 0.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    ask: str
+    options: list[str] = Field(min_length=2)
+    answer: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _has_answer(self) -> Question:
+        if self.answer >= len(self.options):
+            raise ValueError("an answer that is among the options")
+        return self
+
+
+class Texts:
+    """The words of an experiment.
+
+    Arguments:
+        words: Section to key to text, all of them.
+        questions: About the instructions; their answers never leave the server.
+    """
+
+    def __init__(self, words: Mapping[str, Any], questions: tuple[Question, ...]) -> None:
+        self.words, self.questions = words, questions
+
+    def public(self) -> dict[str, Any]:
+        """What the page is given."""
+        return {**self.words, "question": [{"ask": q.ask, "options": q.options} for q in self.questions]}
+
+
+def read_texts(folder: Path | None) -> Texts:
+    """The words of the study in a folder."""
+    usual = tomllib.loads(USUAL.read_text("utf-8"))
+    file = folder / FILE if folder else None
+    if file is None or not file.is_file():
+        return Texts(usual, ())
+    try:
+        given = tomllib.loads(file.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError("The texts are not valid TOML.", where=str(file), got=error) from None
+    questions = _questions(given.pop("question", []), file)
+    return Texts(_merged(usual, given, file), questions)
+
+
+def write_texts(folder: Path) -> list[Path]:
+    """Write the whole `texts.toml` of a study, and a `serve.toml` with the usual numbers, to be edited; the files that were made."""
+    import shutil
+
+    import tomlkit
+
+    words = tomlkit.parse(USUAL.read_text("utf-8"))
+    given = tomlkit.parse((folder / FILE).read_text("utf-8")) if (folder / FILE).is_file() else tomlkit.document()
+    for key, value in given.items():  # strings keep the form in which they were written
+        if isinstance(value, dict):
+            for name, text in value.items():
+                words[key][name] = text
+        else:
+            words[key] = value
+    (folder / FILE).write_text(tomlkit.dumps(words), encoding="utf-8")
+    return [folder / FILE, Path(shutil.copyfile(USUAL.with_name(SETTINGS), folder / SETTINGS))]
+
+
+def _questions(given: Any, file: Path) -> tuple[Question, ...]:
+    try:
+        return tuple(Question.model_validate(question) for question in given)
+    except (ValidationError, TypeError) as error:
+        got = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        raise StudyError(
+            "A question about the instructions cannot be used.", where=f"{file}, [[question]]", expected="ask, options, answer", got=got
+        ) from None
+
+
+def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, section: str = "") -> dict[str, Any]:
+    """The usual words with the given ones in their place; a key that does not exist or of another type is an error."""
+    merged = dict(usual)
+    for key, value in given.items():
+        where = f"{file}, [{section}]" if section else str(file)
+        if key not in usual and section not in _OPEN:
+            raise StudyError(f"The text '{key}' is unknown.", where=where, fix=nearest(key, usual))
+        if key in usual and type(value) is not type(usual[key]):
+            raise StudyError(
+                f"The text '{key}' is of another kind.", where=where, expected=type(usual[key]).__name__, got=type(value).__name__
+            )
+        merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) else value
+    return merged

@@ -1,0 +1,309 @@
+"""The pages in a real browser: by keyboard, by touch, reloaded, offline, closed, twice at once."""
+
+import shutil
+from contextlib import contextmanager
+
+import kit
+import pytest
+from kit import DESIGN, plan_of, questions, quick
+
+from tellapart.server import store
+from tellapart.server.app import create_app
+from tellapart.server.collected import collect
+from tellapart.server.serving import in_background
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
+
+PERSON = "?PROLIFIC_PID=5f2d8c1e9ab0&STUDY_ID=s1&SESSION_ID=x1"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def serving(study, design, database, folder=None, **settings):
+    settings = {"practice": 1, "codes": {"completion": "DONE1"}, **settings}
+    app = create_app(plan_of(study, [design], folder, **settings) if folder is None else plan_of(study, [design], folder), database, "the-token")
+    with in_background(app, "127.0.0.1", 0) as address:
+        yield address
+
+
+@pytest.fixture
+def bandit(sqlite):
+    with serving(quick(), DESIGN, sqlite) as address:
+        yield address
+
+
+@pytest.fixture
+def asked(sqlite):
+    with serving(questions(), [[0.2], [0.8]], sqlite, practice=0) as address:
+        yield address
+
+
+@pytest.fixture
+def context(browser):
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+def watched(page, address):
+    """Everything that the page does wrong: errors, broken policies, requests to anybody else."""
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") and "net::" not in message.text else None)
+    page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else wrong.append(request.url))
+    return wrong
+
+
+def consent(page, address, query=PERSON):
+    page.goto(f"{address}/{query}")
+    page.get_by_role("button", name="I agree").click()
+
+
+def to_first_trial(page):
+    """Instructions, practice, and the page before the first block, by Enter."""
+    page.get_by_role("heading", name="How it works").wait_for()
+    page.keyboard.press("Enter")
+    if page.get_by_role("button", name="Practise").or_(ready(page)).or_(page.get_by_role("button", name="Start")).first.inner_text() == "Practise":
+        page.keyboard.press("Enter")
+        choose(page, "1")
+    page.get_by_role("button", name="Start").wait_for()
+    page.keyboard.press("Enter")
+
+
+def ready(page):
+    return page.locator(".options:not(.done) .option").first
+
+
+def choose(page, key):
+    """Answer a trial, and wait until the next one or a page is there."""
+    ready(page).wait_for()
+    before = where(page)
+    page.keyboard.press(key)
+    page.wait_for_function("before => document.getElementById('bar').hidden || document.getElementById('where').textContent !== before", arg=before)
+
+
+def where(page):
+    return page.locator("#where").inner_text()
+
+
+def people(database):
+    with database.reading() as connection:
+        return collect(connection, quick().task).rows
+
+
+def test_a_whole_run_by_keyboard(context, bandit, sqlite):
+    page = context.new_page()
+    wrong = watched(page, bandit)
+    consent(page, bandit)
+    to_first_trial(page)
+    for key in "123":
+        choose(page, key)
+    page.get_by_role("heading", name="Part 2 of 2").wait_for()
+    page.keyboard.press("Enter")
+    for key in "321":
+        choose(page, key)
+    assert page.locator("#link").count() == 0
+    page.get_by_role("heading", name="What this was about").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("#link").wait_for()
+    assert page.locator("#link").get_attribute("href") == "https://app.prolific.com/submissions/complete?cc=DONE1"
+    assert len(people(sqlite)) == 6
+    assert all(row["finished"] for row in people(sqlite))
+    assert wrong == []
+
+
+def test_a_whole_run_by_touch_on_a_phone(browser, bandit, sqlite):
+    context = browser.new_context(**PHONE, reduced_motion="reduce")
+    page = context.new_page()
+    wrong = watched(page, bandit)
+    page.goto(bandit)
+    for name in ("I agree", "Next", "Practise"):
+        page.get_by_role("button", name=name).tap()
+    for part in range(2):
+        if part == 0:
+            ready(page).tap()
+        page.get_by_role("button", name="Start" if part == 0 else "Go on").tap()
+        for trial in range(3):
+            page.get_by_text(f"{trial + 1} of 3").wait_for()
+            ready(page).wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            box = page.locator(".option").nth(trial).bounding_box()
+            assert min(box["width"], box["height"]) >= 44
+            page.locator(".option").nth(trial).tap()
+            assert page.evaluate("document.getAnimations().length") == 0
+    page.get_by_role("button", name="Finish").tap()
+    page.get_by_role("heading", name="All done").wait_for()
+    assert len(people(sqlite)) == 6
+    assert wrong == []
+    context.close()
+
+
+def test_a_reload_goes_on_where_it_was(context, bandit, sqlite):
+    page = context.new_page()
+    consent(page, bandit)
+    to_first_trial(page)
+    choose(page, "1")
+    choose(page, "2")
+    page.get_by_text("3 of 3").wait_for()
+    page.reload()
+    page.get_by_role("button", name="Go on").click()
+    ready(page).wait_for()
+    assert "3 of 3" in where(page)
+    assert len(people(sqlite)) == 2
+
+
+def test_offline_in_the_middle_loses_nothing(context, asked, sqlite):
+    """A task without outcomes goes on offline; the answers wait on the device, and arrive when the network is back."""
+    page = context.new_page()
+    consent(page, asked)
+    to_first_trial(page)
+    choose(page, "1")
+    context.set_offline(True)
+    for key in "21":
+        choose(page, key)
+    ready(page).wait_for()
+    page.keyboard.press("2")
+    page.get_by_text("No connection").wait_for()
+    assert len(outbox(page)) == 3
+    context.set_offline(False)
+    page.get_by_role("button", name="Go on").click()
+    ready(page).wait_for()
+    assert outbox(page) == []
+    with sqlite.reading() as connection:
+        assert len(collect(connection, questions().task).rows) == 4
+
+
+OUTBOX = "JSON.parse(Object.entries(localStorage).find(([key]) => key.endsWith('outbox'))?.[1] ?? '[]')"
+
+
+def outbox(page):
+    return page.evaluate(OUTBOX)
+
+
+def test_an_outcome_that_cannot_be_fetched_is_waited_for(context, bandit, sqlite):
+    page = context.new_page()
+    consent(page, bandit)
+    to_first_trial(page)
+    context.set_offline(True)
+    ready(page).wait_for()
+    page.keyboard.press("2")
+    page.get_by_text("No connection").wait_for()
+    assert people(sqlite) == []
+    context.set_offline(False)
+    page.get_by_text("2 of 3").wait_for()
+    assert len(people(sqlite)) == 1
+
+
+def test_a_closed_tab_leaves_nothing_unsent_for_good(context, asked, sqlite):
+    page = context.new_page()
+    consent(page, asked)
+    to_first_trial(page)
+    context.set_offline(True)
+    choose(page, "1")
+    choose(page, "2")
+    page.close()
+    context.set_offline(False)
+    page = context.new_page()
+    page.goto(f"{asked}/{PERSON}")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_text("Question 2").wait_for()
+    with sqlite.reading() as connection:
+        assert len(collect(connection, questions().task).rows) == 2
+
+
+def test_two_tabs_are_one_participant(context, bandit, sqlite):
+    first, second = context.new_page(), context.new_page()
+    consent(first, bandit)
+    to_first_trial(first)
+    choose(first, "1")
+    ready(first).wait_for()
+    second.goto(f"{bandit}/{PERSON}")
+    second.get_by_role("button", name="Go on").click()
+    choose(second, "2")
+    ready(second).wait_for()
+    first.keyboard.press("3")
+    first.get_by_role("heading", name="Open in another place").wait_for()
+    assert len(people(sqlite)) == 2
+    first.get_by_role("button", name="Go on here instead").click()
+    first.get_by_role("button", name="Go on").click()
+    ready(first).wait_for()
+    assert "3 of 3" in where(first)
+    assert {row["participant"] for row in people(sqlite)} == {"p0001"}
+
+
+def test_two_devices_are_one_participant(browser, bandit, sqlite):
+    contexts = [browser.new_context(), browser.new_context(**PHONE)]
+    laptop, phone = (context.new_page() for context in contexts)
+    consent(laptop, bandit)
+    to_first_trial(laptop)
+    choose(laptop, "1")
+    ready(laptop).wait_for()
+    consent(phone, bandit)
+    phone.get_by_role("button", name="Go on").tap()
+    ready(phone).wait_for()
+    assert "2 of 3" in where(phone)
+    with sqlite.reading() as connection:
+        assert store.the_experiment(connection).number == 1
+    for context in contexts:
+        context.close()
+
+
+def test_the_researchers_page_shows_people_as_they_come_and_go(context, bandit):
+    page, other = context.new_page(), context.new_page()
+    wrong = watched(page, bandit)
+    page.goto(f"{bandit}/researcher")
+    page.get_by_label("Token").fill("wrong")
+    page.keyboard.press("Enter")
+    page.get_by_text("This is not the token").wait_for()
+    page.get_by_label("Token").fill("the-token")
+    page.keyboard.press("Enter")
+    tile = page.locator(".tile", has_text="started").locator("b")
+    tile.wait_for()
+    assert tile.inner_text() == "0"
+    consent(other, bandit)
+    other.get_by_role("heading", name="How it works").wait_for()
+    page.wait_for_function("() => document.querySelector('[data-name=started] b').textContent === '1'", timeout=5000)
+    other.close()
+    page.wait_for_function("() => document.querySelector('[data-name=away] b').textContent === '1'", timeout=5000)
+    page.get_by_role("button", name="Pause recruiting").click()
+    page.get_by_role("button", name="Resume recruiting").wait_for()
+    assert [text for text in wrong if "401" not in text] == []
+    late = context.browser.new_context().new_page()
+    consent(late, bandit, "")
+    late.get_by_role("heading", name="Not right now").wait_for()
+    late.context.close()
+
+
+SCREEN = """
+export function trial({ stimulus }) {
+  return { type: jsPsychHtmlButtonResponse, stimulus: `<p>${stimulus.prompt}</p>`, choices: stimulus.options, css_classes: ["own"] };
+}
+"""
+
+
+def test_a_screen_of_ones_own(context, sqlite, tmp_path, monkeypatch):
+    """A `screen.js` beside the study, made of a plain jsPsych plugin."""
+    monkeypatch.setattr(kit, "SCRIPT", ["screen.js"])
+    (tmp_path / "screen.js").write_text(SCREEN)
+    (tmp_path / "serve.toml").write_text("practice = 0\n")
+    with serving(questions(), [[0.2], [0.8]], sqlite, tmp_path) as address:
+        page = context.new_page()
+        wrong = watched(page, address)
+        consent(page, address)
+        to_first_trial(page)
+        page.locator(".own").get_by_role("button", name="second").click()
+        page.get_by_text("Question 1").wait_for()
+        page.wait_for_function(f"() => ({OUTBOX}).length === 0")
+        with sqlite.reading() as connection:
+            assert [row["second"] for row in collect(connection, questions().task).rows] == [1]
+        assert wrong == []

@@ -1,0 +1,215 @@
+"""The rules of taking part, on SQLite and on PostgreSQL."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from kit import DESIGN, bandit, choose, plan_of, play_all, play_block, somebody
+
+from tellapart.server import store
+from tellapart.server.plan import generator
+from tellapart.server.playing import Given, Refused
+from tellapart.server.sessions import Sessions
+from tellapart.server.tables import blocks, trials
+
+
+def rows(database, table):
+    with database.reading() as connection:
+        return connection.execute(table.select()).mappings().all()
+
+
+def refused(reason, call, *args):
+    with pytest.raises(Refused) as caught:
+        call(*args)
+    assert caught.value.reason == reason
+    return caught.value
+
+
+def test_a_whole_session(sessions, database):
+    key = sessions.start(somebody()).key
+    refused("incomplete", sessions.finish, key)
+    assert play_all(sessions, key) == (8, None)
+    assert sessions.finish(key) == (8, None)
+    assert len(rows(database, trials)) == 8
+    assert sessions.start(somebody()).status == "finished"
+    refused("over", sessions.begin, sessions.start(somebody()).key)
+
+
+def test_a_trial_is_recorded_once_whatever_is_sent_again(sessions, database):
+    key = sessions.start(somebody()).key
+    sessions.begin(key)
+    first = sessions.save(key, 0, 0, [choose(0, 1)])
+    assert sessions.save(key, 0, 0, [choose(0, 2)]).outcomes == first.outcomes
+    both = sessions.save(key, 0, 0, [choose(0, 2), choose(1, 0)])
+    assert both.outcomes[0] == first.outcomes[0]
+    assert [row["answer"] for row in rows(database, trials)] == [1, 0]
+    rest = sessions.save(key, 0, 0, [choose(2), choose(3)])
+    assert (rest.position, rest.trial) == (1, 0)
+    assert sessions.save(key, 0, 0, [choose(3)]).outcomes == rest.outcomes[1:]
+
+
+@pytest.mark.parametrize(
+    "request_", [(0, 0, [choose(1)]), (1, 0, [choose(0)]), (0, 1, [choose(0)]), (0, 0, [choose(0), choose(2)]), (0, 0, [choose(t) for t in range(5)])]
+)
+def test_trials_out_of_order_are_refused_and_leave_nothing(sessions, database, request_):
+    key = sessions.start(somebody()).key
+    sessions.begin(key)
+    assert refused("order", sessions.save, key, *request_).place == (0, 0, 0)
+    assert rows(database, trials) == []
+
+
+@pytest.mark.parametrize("answer", [3, -1, 1.0, "1", True, float("nan"), 10**30])
+def test_answers_that_mean_nothing_are_refused(sessions, database, answer):
+    key = sessions.start(somebody()).key
+    sessions.begin(key)
+    refused("invalid", sessions.save, key, 0, 0, [Given(0, answer, 0.5)])
+    assert rows(database, trials) == []
+
+
+def test_choices_are_unshuffled_and_outcomes_come_from_the_seed(sessions, database):
+    """What is recorded can be drawn again from the session's seed and the answers alone."""
+    key = sessions.start(somebody()).key
+    play_all(sessions, key, np.random.default_rng(3))
+    with database.reading() as connection:
+        session = store.session_of_person(connection, somebody())
+    recorded, begun = rows(database, trials), {row["position"]: row for row in rows(database, blocks)}
+    design = np.array(DESIGN)[session.order]
+    for position in range(2):
+        places = generator(session.seed, "places", position, 0).permutation(3)
+        luck = generator(session.seed, "outcomes", position, 0).random(4)
+        mine = [row for row in recorded if row["position"] == position]
+        assert begun[position]["places"] == places.tolist()
+        assert [row["responses"]["choice"] for row in mine] == [places[row["answer"]] for row in mine]
+        assert [row["outcomes"]["reward"] for row in mine] == [int(luck[t] < design[position, places[row["answer"]]]) for t, row in enumerate(mine)]
+
+
+def test_missed_trials_are_recorded_as_missed(sessions, database):
+    key = sessions.start(somebody()).key
+    sessions.begin(key)
+    assert sessions.save(key, 0, 0, [Given(0, None, None)]).outcomes == [{}]
+    assert rows(database, trials)[0]["missed"]
+
+
+def test_the_same_person_is_one_participant(sessions):
+    first, second = sessions.start(somebody()), sessions.start(somebody())
+    assert first.label == second.label
+    assert second.resumed
+    refused("elsewhere", sessions.begin, first.key)
+    assert sessions.begin(second.key).trial == 0
+
+
+def test_the_same_person_in_parallel_is_one_participant(sessions):
+    with ThreadPoolExecutor(8) as threads:
+        labels = {started.label for started in threads.map(lambda _: sessions.start(somebody()), range(16))}
+    assert len(labels) == 1
+
+
+def test_who_is_back_soon_goes_on_at_the_trial(sessions, clock):
+    key = sessions.start(somebody()).key
+    play_block(sessions, key, stop=2)
+    clock.advance(minutes=4)
+    back = sessions.start(somebody())
+    assert (back.position, back.trial, back.again) == (0, 2, False)
+    assert sessions.begin(back.key).trial == 2
+    assert play_all(sessions, back.key) == (8, None)
+
+
+def test_who_is_back_later_begins_the_block_anew(sessions, clock, database):
+    key = sessions.start(somebody()).key
+    play_block(sessions, key)
+    play_block(sessions, key, stop=3)
+    clock.advance(minutes=6)
+    back = sessions.start(somebody())
+    assert (back.position, back.trial, back.again) == (1, 0, True)
+    refused("order", sessions.save, back.key, 1, 0, [choose(3)])
+    assert sessions.begin(back.key).attempt == 1
+    assert play_all(sessions, back.key) == (8, None)
+    attempts = [(row["position"], row["attempt"]) for row in rows(database, trials)]
+    assert {place: attempts.count(place) for place in attempts} == {(0, 0): 4, (1, 0): 3, (1, 1): 4}
+
+
+def test_who_is_back_too_late_cannot_go_on(sessions, clock):
+    sessions.start(somebody())
+    clock.advance(hours=2.1)
+    refused("expired", sessions.start, somebody())
+
+
+def test_conditions_are_filled_evenly_by_many_at_once(database):
+    """500 starts over 4 conditions, from several threads and two servers."""
+    plan = plan_of(bandit(trials=4), [DESIGN, DESIGN[::-1]])
+    servers = [Sessions(plan, database), Sessions(plan, database)]
+    assert len(plan.conditions) == 4
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda i: servers[i % 2].start(somebody(f"p{i}")), range(500)))
+    with database.reading() as connection:
+        counts = store.places_taken(connection, store.condition_ids(connection, plan), False, 0.0)
+    assert sorted(counts.values()) == [125] * 4
+
+
+def test_places_of_those_who_left_return(database, clock):
+    sessions = Sessions(plan_of(bandit(), [DESIGN], participants=2), database, clock)
+    gone, there = sessions.start(somebody("gone")), sessions.start(somebody("there"))
+    refused("full", sessions.start, somebody("third"))
+    clock.advance(minutes=20)
+    sessions.seen(there.key, away=False)
+    clock.advance(minutes=20)
+    third = sessions.start(somebody("third"))
+    with database.reading() as connection:
+        assert store.session_of_person(connection, somebody("third")).condition == store.session_of_person(connection, somebody("gone")).condition
+    assert third.label != gone.label
+    play_all(sessions, there.key)
+    refused("full", sessions.start, somebody("fourth"))
+    assert sessions.start(somebody("gone")).resumed  # who has begun may finish
+
+
+def test_pausing_stops_newcomers_only(sessions, database):
+    here = sessions.start(somebody())
+    with database.writing() as connection:
+        store.change_experiment(connection, paused=True)
+    refused("paused", sessions.start, somebody("new"))
+    assert play_all(sessions, here.key) == (8, None)
+
+
+def test_a_policy_gives_the_next_block_and_a_late_or_broken_one_does_not_hold_up(database):
+    import time
+
+    def policy(behavior, designs, block):
+        if block == 0:
+            return np.array([0.3, 0.3, 0.3])
+        assert behavior.mask.sum() == 4 * block
+        if block == 1:
+            time.sleep(5)
+        return [2.0, 0.0, 0.0] if block == 2 else None
+
+    study = bandit(blocks=4)
+    sessions = Sessions(plan_of(study, [[[0.5] * 3] * 4], policy=policy, policy_seconds=0.2, order="designed"), database)
+    key = sessions.start(somebody()).key
+    assert play_all(sessions, key)[0] == 16
+    begun = sorted(rows(database, blocks), key=lambda row: row["position"])
+    assert [row["source"] for row in begun] == ["adapted", "fallback", "fallback", "planned"]
+    assert begun[0]["row"] == [0.3] * 3
+    assert begun[1]["row"] == [0.5] * 3
+    assert "0.2 s" in begun[1]["why"]
+    assert "not a row" in begun[2]["why"]
+
+
+def test_a_database_of_another_experiment_is_refused(sessions, database):
+    import tellapart as ta
+
+    with pytest.raises(ta.StudyError, match="another experiment"):
+        Sessions(plan_of(bandit(trials=5), [DESIGN]), database)
+
+
+def test_forgetting_leaves_nothing(sessions, database):
+    sessions.start(somebody("keep"))
+    key = sessions.start(somebody("5f2d8c1e9ab0")).key
+    play_block(sessions, key)
+    with database.writing() as connection:
+        assert store.forget(connection, "5f2d8c1e9ab0") == ["p0002"]
+    database.wipe()
+    assert rows(database, trials) == []
+    with database.reading() as connection:
+        assert store.session_of_person(connection, somebody("5f2d8c1e9ab0")) is None
+    assert sessions.start(somebody("new")).label == "p0003"
+    if database.is_sqlite:
+        assert all(b"5f2d8c1e9ab0" not in file.read_bytes() for file in __import__("pathlib").Path(database.engine.url.database).parent.iterdir())
