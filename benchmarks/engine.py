@@ -3,15 +3,15 @@
 For each of the paper's four studies (examples/paper), and for the goal "both": train and search as a user would, then compare the
 estimate with the exact information on the same simulated participants, at corners, the middle, the paper's optimum and Beta(2, 2)
 draws; and print the exact information of the recommended design. A study that has a finished run is not trained again: its
-time is the one that the run recorded. Name tasks to run only these:
+time is the one that the run recorded. Two further questions: one
+of AEG's two parameters with the other as nuisance, and models with the prior 0.6, 0.3, 0.1. Name tasks to run only these:
 
-    python benchmarks/engine.py discriminate aeg
+    python benchmarks/engine.py discriminate aeg epsilon prior
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import resource
 import sys
 from pathlib import Path
@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import tellapart as ta
-from tellapart.information.exact import exact_information, log_evidences, log_posterior
-from tellapart.models.simulation import simulate_models
+from tellapart.information.exact import exact_pointwise, log_evidences, log_posterior
 
 PAPER = {
     "discriminate": [[0, 0, 0.607], [1, 1, 0]],
@@ -28,8 +27,11 @@ PAPER = {
     "wslts": [[0, 1, 0], [0, 1, 1], [1, 0, 1]],
     "aeg": [[1, 0, 0], [0, 0, 1], [1, 0, 1]],
     "gls": [[0, 1, 0], [0, 0, 1], [0, 0, 1]],
+    "epsilon": [[1, 0, 0], [0, 0, 1], [1, 0, 1]],
+    "prior": [[0, 0, 0.607], [1, 1, 0]],
 }
 FLOORS = {"discriminate": (0.97, 0.917), "aeg": (0.97, 2.45), "wslts": (0.96, 4.00), "gls": (0.90, 2.75), "both": (0.92, None)}
+FLOORS |= {"epsilon": (0.97, None), "prior": (0.97, None)}
 STUDIES = Path(__file__).parents[1] / "examples" / "paper"
 PARTICIPANTS = 6000
 
@@ -37,9 +39,14 @@ print = functools.partial(print, flush=True)  # a run takes half an hour: show e
 
 
 def result_of(what: str) -> ta.DesignResult:
-    if what == "both":
-        models = [ta.WSLTS(), ta.AEG(), ta.GLS()]
-        return ta.find_design(ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, goal="both"))
+    models = [ta.WSLTS(), ta.AEG(), ta.GLS()]
+    further = {
+        "both": ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, "both"),
+        "epsilon": ta.Study(ta.BernoulliBandit(arms=3, blocks=3, trials=30), ta.AEG(), "estimate", about=["aeg.epsilon"]),
+        "prior": ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, prior=[0.6, 0.3, 0.1]),
+    }
+    if what in further:
+        return ta.find_design(further[what])
     folder = STUDIES / ("discriminate" if what == "discriminate" else f"estimate-{what}")
     return ta.find_design(ta.Study.from_file(folder), folder / "run")
 
@@ -52,19 +59,19 @@ def designs_of(what: str, study: ta.Study) -> dict[str, np.ndarray]:
     return {"paper's optimum": np.array(PAPER[what], float), **fixed, **{f"Beta(2,2) {i}": draw for i, draw in enumerate(draws)}}
 
 
-def compare(study: ta.Study, estimator: object, design: np.ndarray) -> tuple[float, float, float]:
-    """Estimate, exact value and the standard error of their difference, on the same participants."""
-    estimate = estimator.estimate(estimator.simulate(design, PARTICIPANTS, np.random.default_rng(77)))
-    exact = exact_information(study.task, study.models, study.goal, design, n=PARTICIPANTS, rng=np.random.default_rng(77))
-    return estimate.nats, exact.nats, exact.se
+def compare(study: ta.Study, estimator: ta.Estimator, design: np.ndarray) -> tuple[float, ta.InformationEstimate, ta.Difference]:
+    """Estimate, exact value and their difference, on the same participants."""
+    estimate = estimator.pointwise(estimator.simulate(design, PARTICIPANTS, np.random.default_rng(77)))
+    exact = exact_pointwise(study.task, study.question, design, PARTICIPANTS, np.random.default_rng(77))
+    return estimate.estimate().nats, exact.estimate(), estimate.minus(exact)
 
 
-def divergence(study: ta.Study, estimator: object, design: np.ndarray) -> float:
+def divergence(study: ta.Study, estimator: ta.Estimator, design: np.ndarray) -> float:
     """Average Kullback-Leibler divergence of the estimated from the exact model posterior."""
     import torch
 
-    simulations = simulate_models(study.task, study.models, design, 3000, np.random.default_rng(78))
-    exact = log_posterior(log_evidences(study.task, study.models, simulations.behavior, design))
+    simulations = study.question.simulate(study.task, design, 3000, np.random.default_rng(78))
+    exact = log_posterior(study.question, log_evidences(study.task, study.question, simulations.behavior, simulations.designs))
     with torch.no_grad():
         ours = estimator.log_model_probabilities(estimator.inputs(simulations.behavior, design)).double().numpy()
     return float((np.exp(exact) * np.where(exact > -50, exact - ours, 0.0)).sum(-1).mean())
@@ -72,20 +79,20 @@ def divergence(study: ta.Study, estimator: object, design: np.ndarray) -> float:
 
 def run(what: str) -> None:
     result = result_of(what)
-    study, estimator, took = result.study, result.found.estimator, json.loads((result.run.folder / "provenance.json").read_text())
+    study, estimator, took = result.study, result.found.estimator, result.folder.read("provenance.json")
     training = sum(seconds for stage, seconds in took["stages"].items() if stage.startswith(("learning", "tuning")))
     floor, least = FLOORS[what]
     steps = result.found.details["steps"]
     print(f"\n{what}: trained in {training:.0f} s ({steps} steps), with search and comparisons {took['seconds']:.0f} s")
     ratios = []
     for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
-        ours, exact, se = compare(study, estimator, design)
-        ratios.append(ours / exact)
-        above = "  ABOVE THE EXACT VALUE" if ours > exact + 3 * se else ""
-        print(f"  {name:<16} estimate {ours:.3f}  exact {exact:.3f} ± {se:.3f}  ratio {ours / exact:.3f}{above}")
+        ours, exact, above = compare(study, estimator, design)
+        ratios.append(ours / exact.nats)
+        warning = "  ABOVE THE EXACT VALUE" if above.nats > 4 * above.se else ""
+        print(f"  {name:<16} estimate {ours:.3f}  exact {exact.nats:.3f} ± {exact.se:.3f}  ratio {ours / exact.nats:.3f}{warning}")
     print(f"  lowest ratio {min(ratios):.3f} (floor {floor}) over {len(ratios)} designs")
-    best = exact_information(study.task, study.models, study.goal, result.design, n=4 * PARTICIPANTS, rng=np.random.default_rng(79))
-    text = ta.BernoulliBandit().design_space.format(result.design)
+    best = ta.exact_information(study, result.design, 4 * PARTICIPANTS, np.random.default_rng(79))
+    text = ta.format_design(study.task.design_space, result.design)
     wanted = f" (floor {least})" if least else ""
     print(f"  recommended {text}: reported {result.information}; exact {best.nats:.3f} ± {best.se:.3f}{wanted}")
     if study.goal == "discriminate":

@@ -33,16 +33,19 @@ def customary(study):
 
 def compare(name, steps, participants):
     study = ta.Study.from_file(EXAMPLES / name)
-    search = {**study.search, **({"steps": steps, "survey": 128, "survey_simulations": 500} if steps else {})}
+    if steps:
+        search = replace(study.search, steps=steps, survey=128, survey_simulations=500)
+        study = ta.Study(study.task, study.models, study.goal, search=search, seed=study.seed)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        result = ta.find_design(replace(study, search=search), folder)
+        result = ta.find_design(study, folder)
     print(f"\n{name}: found in {time.perf_counter() - started:.0f} s, estimated at {result.information}")
     rows = {"recommended": result.design, **customary(study)}
     exact = {}
     for row, design in rows.items():
-        exact[row] = ta.exact_information(study.task, study.models, study.goal, design, participants, np.random.default_rng(7))
-        print(f"  {row:<56} {exact[row].nats:.3f} ± {exact[row].se:.3f} nats   {study.task.design_space.format(design)}", flush=True)
+        exact[row] = ta.exact_information(study, design, participants, np.random.default_rng(7))
+        text = ta.format_design(study.task.design_space, design)
+        print(f"  {row:<56} {exact[row].nats:.3f} ± {exact[row].se:.3f} nats   {text}", flush=True)
     best = max(value.nats for row, value in exact.items() if row != "recommended")
     mean = np.mean([value.nats for row, value in exact.items() if row != "recommended"])
     ours = exact["recommended"].nats

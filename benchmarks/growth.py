@@ -13,10 +13,8 @@ import numpy as np
 import torch
 
 import tellapart as ta
-from tellapart.estimators.base import Goal
-from tellapart.search.amortized import Amortized, Mixture
+from tellapart.search.learning import Mixture
 from tellapart.search.survey import survey
-from tellapart.training import Stream, Trainer, TrainingSettings
 from tellapart.workers import HERE
 
 MODELS = (ta.WSLTS(), ta.AEG(), ta.GLS())
@@ -24,14 +22,14 @@ MODELS = (ta.WSLTS(), ta.AEG(), ta.GLS())
 
 def step(trials: int = 30, blocks: int = 2, arms: int = 3, models: int = 3, each: int = 64) -> float:
     """Milliseconds of processor time of a step with `each` participants of every model; the best of three goes."""
-    goal = Goal("both", ta.BernoulliBandit(arms=arms, blocks=blocks, trials=trials), MODELS[:models])
-    return _step(goal, each * models)
+    question = ta.Question(MODELS[:models], "both" if models > 1 else "estimate")
+    return _step(ta.BernoulliBandit(arms=arms, blocks=blocks, trials=trials), question, each * models)
 
 
-def _step(goal: Goal, size: int) -> float:
-    estimator = Amortized().build(goal, 0)
-    trainer = Trainer(estimator, TrainingSettings(clip=1.0), 1000)
-    source = Stream(estimator, Mixture(goal.task), size, (0,))
+def _step(task: ta.Task, question: ta.Question, size: int) -> float:
+    estimator = ta.Amortized().build(task, question)
+    trainer = ta.Trainer(estimator, ta.TrainingSettings(clip=1.0), 1000)
+    source = ta.Stream(estimator, Mixture(task), size, (0,))
     trainer.run(source, 3)
     best = np.inf
     for _ in range(3):
@@ -49,14 +47,13 @@ def step_with(parameters: int) -> float:
         shape = (len(designs), task.blocks, task.trials)
         return {"choice": rng.integers(0, task.arms, shape), "reward": rng.random(shape) < parameters["p0"][:, None, None]}
 
-    goal = Goal("estimate", ta.BernoulliBandit(), (noise(),))
-    return _step(goal, 256)
+    return _step(ta.BernoulliBandit(), ta.Question((noise(),), "estimate"), 256)
 
 
 def surveying(variables: int) -> float:
     """Milliseconds of processor time of a survey of 256 designs with so many variables, from few simulations: what the process costs."""
-    goal = Goal("discriminate", ta.BernoulliBandit(arms=3, blocks=variables // 3, trials=2), MODELS[1:])
-    estimator = Amortized().build(goal, 0).eval()
+    task = ta.BernoulliBandit(arms=3, blocks=variables // 3, trials=2)
+    estimator = ta.Amortized().build(task, ta.Question(MODELS[1:])).eval()
     started = time.process_time()
     survey(estimator, 256, 16, (0,), HERE)
     return 1000 * (time.process_time() - started)

@@ -1,4 +1,4 @@
-"""A deliberately slow simulator, 5 ms a participant, on one and on two Dask workers: how much faster is the whole search?
+"""A deliberately slow simulator, 5 ms for each participant, on one and on two Dask workers: how much faster is the whole search?
 
 Run with
 
@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import tellapart as ta
-from tellapart.workers import dask_workers
 
 MODELS = """
 import time
@@ -49,7 +48,7 @@ steps = 100
 
 
 def seconds_with(workers: int, study: ta.Study) -> tuple[float, list[list[float]]]:
-    with dask_workers(f"local:{workers}") as cluster, tempfile.TemporaryDirectory() as folder:
+    with ta.dask_workers(f"local:{workers}") as cluster, tempfile.TemporaryDirectory() as folder:
         list(cluster.map(abs, [(1,)] * (4 * workers)))  # started and warm
         started = time.perf_counter()
         result = ta.find_design(study, folder, workers=cluster)

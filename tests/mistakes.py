@@ -28,11 +28,12 @@ MODEL = """\
 import numpy as np
 import tellapart as ta
 
-@ta.model(name="mine", parameters={"p": ta.Uniform(0, 1)})
-def mine(parameters, design, rng, task):
+@ta.model(name="biased", parameters={"p": ta.Uniform(0, 1)})
+def biased(parameters, design, rng, task):
     choice = rng.integers(0, 3, (task.blocks, task.trials))
+    choice = np.where(rng.random(choice.shape) < parameters["p"], 0, choice)
     reward = rng.random(choice.shape) < np.take_along_axis(design, choice, 1)
-    return {"choice": np.where(rng.random(choice.shape) < parameters["p"], 0, choice), "reward": reward}
+    return {"choice": choice, "reward": reward}
 """
 
 DESIGN = "0,0,0.6; 1,1,0"
@@ -62,7 +63,7 @@ class Mistake:
         """Write the files; the arguments of the command."""
         text = STUDY
         if self.model is not None:
-            text = text.replace('use = "wslts"', 'use = "models:mine"')
+            text = text.replace('use = "wslts"', 'use = "models:biased"')
             (folder / "models.py").write_text(self.model)
         if self.replace is not None:
             assert self.replace[0] in text, self
@@ -130,11 +131,22 @@ MISTAKES = {
             "an unknown search",
             "[task]",
             '[search]\nmethod = "bayes"\n[task]',
-            "The search 'method' is unknown.",
+            "The search 'bayes' is unknown.",
             "did you mean 'bayesopt'?",
         ),
         in_study(
-            "an unknown setting of the search", "[task]", "[search]\nstep = 10\n[task]", "has no setting 'step'.", "did you mean 'steps'?"
+            "an unknown setting of the search",
+            "[task]",
+            "[search]\nstep = 10\n[task]",
+            "The key 'step' is unknown.",
+            "did you mean 'steps'?",
+        ),
+        in_study(
+            "an unknown encoder",
+            "[task]",
+            '[search]\nencoder = "histroy"\n[task]',
+            "The encoder 'histroy' is unknown.",
+            "did you mean 'history'?",
         ),
         in_study(
             "a budget of 100 simulations", "[task]", "[search]\nsimulations = 100\n[task]", "The 'simulations' of the search are too few."
@@ -146,11 +158,35 @@ MISTAKES = {
             "'on_error' is unknown.",
             '"stop" or "skip"',
         ),
-        in_study("a model file that is not there", '"wslts"', '"models:mine"', "There is no file 'models.py' beside the study."),
+        in_study(
+            "a prior for one model only",
+            'use = "wslts"',
+            'use = "wslts"\nprior = 0.5',
+            "The prior over models is impossible.",
+            "give all models a prior, or none",
+        ),
+        in_study(
+            "an impossible model", 'use = "wslts"', 'use = "wslts"\nprior = 0', "The prior over models is impossible.", "numbers above 0"
+        ),
+        in_study(
+            "a question about parameters that the goal does not ask",
+            'goal = "discriminate"',
+            'goal = "discriminate"\nabout = ["aeg.phi"]',
+            "The goal 'discriminate' is not about parameters.",
+            "'estimate' or 'both'",
+        ),
+        in_study(
+            "a question about an unknown parameter",
+            'goal = "discriminate"',
+            'goal = "both"\nabout = ["aeg.fi"]',
+            "There is no parameter 'aeg.fi'.",
+            "did you mean 'aeg.phi'?",
+        ),
+        in_study("a model file that is not there", '"wslts"', '"models:biased"', "There is no file 'models.py' beside the study."),
         Mistake("no study", ("There is no study here.", "check the path"), command=("exact", "NEW", "--design", DESIGN)),
     ],
     "A design": [
-        in_design("a probability of 1.5", "0,0,1.5; 1,1,0", "A value of the design is outside its range.", "block 0, arm 2", "from 0 to 1"),
+        in_design("a probability of 1.5", "0,0,1.5; 1,1,0", "The design has a value outside its range.", "block 0, arm 2", "from 0 to 1"),
         in_design("a value missing", "0,0; 1,1", "The design has the wrong number of values in a block.", "3 values"),
         in_design("a block missing", "0,0,0.6", "The design has the wrong number of blocks.", "2 block(s)"),
         in_design("blocks of different lengths", "0,0,0.6; 1,1", "The blocks of the design have different numbers of values."),
@@ -171,14 +207,14 @@ MISTAKES = {
     ],
     "A model of your own": [
         in_model("it does not load", "import numpy as np", "import numpi as np", "Loading 'models.py' failed.", "models.py, line 1"),
-        in_model("the name is another", "def mine(", "def mime(", "There is no 'mine' in 'models.py'.", "did you mean 'mime'?"),
+        in_model("the name is another", "def biased(", "def biassed(", "There is no 'biased' in 'models.py'.", "did you mean 'biassed'?"),
         in_model(
-            "it raises", 'parameters["p"]', 'parameters["q"]', "failed in a simulation.", "models.py, line 8", "KeyError: 'q'", "seed"
+            "it raises", 'parameters["p"]', 'parameters["q"]', "failed in a simulation.", "models.py, line 7", "KeyError: 'q'", "seed"
         ),
         in_model(
             "NaN",
-            "np.where(rng.random(choice.shape)",
-            "np.nan * np.where(rng.random(choice.shape)",
+            '"choice": choice,',
+            '"choice": np.nan * choice,',
             "gave a 'choice' that cannot be recorded",
         ),
         in_model("an arm too far", "rng.integers(0, 3,", "1 + rng.integers(0, 3,", "failed in a simulation."),
@@ -196,12 +232,29 @@ MISTAKES = {
             "rng = np.random.default_rng(0)\n    choice = rng",
             "same data for different seeds.",
         ),
+        in_model(
+            "rewards of the neighbouring arm",
+            "np.take_along_axis(design, choice, 1)",
+            "np.take_along_axis(design, (choice + 1) % 3, 1)",
+            "do not follow the rules of the task.",
+            "let the task draw outcomes",
+        ),
+        in_model(
+            "rewards turned around",
+            "rng.random(choice.shape) < np.take",
+            "rng.random(choice.shape) > np.take",
+            "do not follow the rules of the task.",
+            "let the task draw outcomes",
+        ),
         in_model("a parameter without a prior", "ta.Uniform(0, 1)", "0.5", "must be names with priors."),
         in_model(
             "an impossible prior", "ta.Uniform(0, 1)", "ta.Uniform(1, 0)", "The prior 'uniform' has impossible settings.", "low < high"
         ),
         in_model(
-            "a function without a decorator", '@ta.model(name="mine", parameters={"p": ta.Uniform(0, 1)})\n', "", "'mine' is not a model."
+            "a function without a decorator",
+            '@ta.model(name="biased", parameters={"p": ta.Uniform(0, 1)})\n',
+            "",
+            "'biased' is not a model.",
         ),
     ],
     "A command": [

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, simulate_models
 from tellapart.cli import app
+from tellapart.tasks.text import parse_design
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "bandit"
 DESIGN = "0,0,0.6; 1,1,0"
@@ -34,7 +36,7 @@ class Broken(Model):
     name = "broken"
     parameters = {"p": Uniform()}
 
-    def simulate(self, parameters, design, rng, task):
+    def simulate(self, parameters, designs, rng, task):
         return parameters["q"]
 """
 
@@ -80,7 +82,7 @@ def test_simulate_agrees_with_python(folder):
     simulate(folder, "--seed", 11)
     study = Study.from_file(folder)
     table = pd.read_csv(folder / "data.csv")
-    expected = simulate_models(study.task, study.models, study.task.design_space.parse(DESIGN), 7, np.random.default_rng(11))
+    expected = simulate_models(study.task, study.models, parse_design(study.task.design_space, DESIGN), 7, np.random.default_rng(11))
     behavior = study.task.read_table(table)
     for name, values in expected.behavior.fields.items():
         np.testing.assert_array_equal(behavior.fields[name], values)
@@ -121,7 +123,7 @@ def test_simulate_replaces_an_old_table(folder):
     assert len(pd.read_csv(folder / "data.csv")) == 56
 
 
-def test_exact_prints_a_line_a_design(folder):
+def test_exact_prints_one_line_for_each_design(folder):
     outcome = run("exact", folder, "--design", DESIGN, "--design", "0.5,0.5,0.5;0.5,0.5,0.5", "--n", 60)
     assert outcome.exit_code == 0, outcome.output
     first, second = outcome.stdout.splitlines()
@@ -160,6 +162,22 @@ def test_exact_estimates_one_model(folder):
     assert "maximum" not in outcome.stdout
 
 
+@pytest.mark.parametrize(
+    "search", ["", '[search]\nmethod = "bayesopt"\nevaluations = 2\ninitial = 2\ndraws = 300\nheld_out = 90\nepochs = 1\n']
+)
+def test_designs_of_the_discounting_example_can_be_written_out(tmp_path, search):
+    """Sums with decimals, whole days and a constraint: read by `exact` and `evaluate`, no --baseline needed."""
+    shutil.copytree(EXAMPLE.parent / "discounting", tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("run"))
+    text = "40,55,0,62; 25,60,0,14; 20,55,0,7; 80,85,0,157; 41,75,0,20; 15,35.5,0,13"
+    if not search:
+        result = result_of("exact", tmp_path, "--design", text, "--n", 40)
+    else:
+        (tmp_path / "study.toml").write_text((tmp_path / "study.toml").read_text().split("[search]")[0] + search)
+        result = result_of("evaluate", tmp_path, "--design", text, "--workers", 1)
+    assert result["designs"][0]["design"][5] == [15, 35.5, 0, 13]
+    assert np.isfinite(result["designs"][0]["nats"])
+
+
 def test_check_a_study_and_its_data(folder):
     simulate(folder)
     outcome = run("check", folder, folder / "data.csv")
@@ -176,11 +194,11 @@ def test_example_commands_of_the_help_run(tmp_path, monkeypatch):
 
 
 def test_new_studies_are_sound_as_they_are(tmp_path):
-    result = result_of("new", tmp_path / "mine", "--example", "own-model", "--seed", 7)
-    assert sorted(result["files"]) == [str(tmp_path / "mine" / name) for name in ("models.py", "study.toml")]
-    study = Study.from_file(tmp_path / "mine")
-    assert (study.name, study.seed) == ("mine", 7)
-    checked = result_of("check", tmp_path / "mine")
+    result = result_of("new", tmp_path / "trial", "--example", "own-model", "--seed", 7)
+    assert sorted(result["files"]) == [str(tmp_path / "trial" / name) for name in ("models.py", "study.toml")]
+    study = Study.from_file(tmp_path / "trial")
+    assert (study.name, study.seed) == ("trial", 7)
+    checked = result_of("check", tmp_path / "trial")
     assert checked["findings"] == []
     assert checked["speed"]["q-learning"] > 1000
 
@@ -245,7 +263,7 @@ def test_wrong_designs(folder, command, design, words):
         ('use = "wslts"', "use = 3", ["'use'", "line 8", "text in quotes"]),
         ('use = "wslts"', 'usw = "wslts"', ["key 'use' is missing", "[[models]]"]),
         ('use = "wslts"', 'use = "aeg"', ["same name", "aeg, aeg"]),
-        ('use = "wslts"', 'use = "mine:Mine"', ["no file 'mine.py'", "line 8"]),
+        ('use = "wslts"', 'use = "theories:Theory"', ["no file 'theories.py'", "line 8"]),
         ('use = "aeg"', 'use = "aeg"\nconvention = "papper"', ["'convention' is unknown", "line 11", "did you mean 'paper'", '"released"']),
         ('use = "aeg"', 'use = "aeg"\nconvention = 1', ["'convention'", "line 11", '"paper" or "released"']),
         ('use = "aeg"', 'use = "aeg"\nconvetion = "paper"', ["key 'convetion' is unknown", "line 11", "did you mean 'convention'"]),
@@ -262,7 +280,10 @@ def test_wrong_designs(folder, command, design, words):
         ('[[models]]\nuse = "wslts"\n[[models]]\nuse = "aeg"\n', "", ["section [[models]] is missing"]),
         ('[[models]]\nuse = "wslts"\n', "", ["two models or more", "one (aeg)"]),
         ('[[models]]\nuse = "wslts"\n[[models]]\n', "[models]\n", ["'models'", "two brackets"]),
-        ("[task]", '[search]\nmethod = "bayes"\n[task]', ["'method' is unknown", "line 5", "bayesopt"]),
+        ("[task]", '[search]\nmethod = "bayes"\n[task]', ["search 'bayes' is unknown", "line 5", "bayesopt"]),
+        ("[task]", '[search]\nencoder = "histroy"\n[task]', ["encoder 'histroy' is unknown", "line 5", "did you mean 'history'"]),
+        ("[task]", '[search]\nestimator = "aeg"\n[task]', ["estimator 'aeg' is unknown", "line 5", "posterior"]),
+        ("[task]", "[search]\nbatch = 1\n[task]", ["'batch'", "line 5", "8 or more"]),
         ("trials = 4", "trials = ", ["not valid TOML", "line 6"]),
         ("trials = 4", "trials = 4\ntrials = 5", ["not valid TOML", "line 7"]),
         ("[study]", "[study", ["not valid TOML", "line 2"]),
@@ -306,7 +327,9 @@ def test_no_design(folder):
     [(".", ["a folder", "name of a file"]), ("no/such/folder/data.csv", ["no folder"]), ("study.toml/data.csv", ["no folder"])],
 )
 def test_unwritable_outputs(folder, monkeypatch, out, words):
-    monkeypatch.setattr("tellapart.models.simulation.simulate_models", lambda *_: pytest.fail("simulated before the output was checked"))
+    monkeypatch.setattr(
+        "tellapart.models.simulation.simulate_models", lambda *_, **__: pytest.fail("simulated before the output was checked")
+    )
     outcome = run("simulate", folder, "--design", DESIGN, "--n", 7, "--out", folder / out)
     refused(outcome, folder, ["output cannot be written", *words])
 
@@ -356,17 +379,17 @@ def test_no_data(folder):
 
 
 def test_a_users_model_that_fails_is_named_with_its_line(folder):
-    (folder / "mine.py").write_text(BROKEN_MODEL)
-    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"mine:Broken"'))
+    (folder / "theories.py").write_text(BROKEN_MODEL)
+    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"theories:Broken"'))
     outcome = run("check", folder)
     assert outcome.exit_code == 2
-    assert all(words in outcome.stderr for words in ["failed in a simulation", "mine.py, line 9", "KeyError", "seed"])
+    assert all(words in outcome.stderr for words in ["failed in a simulation", "theories.py, line 9", "KeyError", "seed"])
     assert "Traceback" not in outcome.stderr
 
 
 def test_exact_needs_likelihoods(folder):
-    (folder / "mine.py").write_text(BROKEN_MODEL)
-    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"mine:Broken"'))
+    (folder / "theories.py").write_text(BROKEN_MODEL)
+    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"theories:Broken"'))
     outcome = run("exact", folder, "--design", DESIGN)
     assert outcome.exit_code == 2
     assert "'broken' has no likelihood" in outcome.stderr
@@ -377,7 +400,7 @@ def test_exact_needs_a_few_participants(folder):
 
 
 def test_too_little_memory(folder, monkeypatch):
-    def greedy(*_):
+    def greedy(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr("tellapart.models.simulation.simulate_models", greedy)
@@ -385,7 +408,7 @@ def test_too_little_memory(folder, monkeypatch):
 
 
 def test_a_fault_of_ours_is_admitted(folder, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("impossible")
 
     monkeypatch.setattr("tellapart.models.simulation.simulate_models", fail)
@@ -405,7 +428,7 @@ def shell(*arguments):
 def test_a_mistake_in_a_real_process(folder):
     refused_process = shell("exact", folder, "--design", "2,0,0; 1,1,0")
     assert refused_process.returncode == 2
-    assert refused_process.stderr.startswith("Error: A value of the design is outside its range.")
+    assert refused_process.stderr.startswith("Error: The design has a value outside its range.")
     assert refused_process.stdout == ""
 
 

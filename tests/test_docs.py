@@ -51,6 +51,15 @@ def test_python_examples_run(path, monkeypatch):
         exec(block, names)  # our own text, run as a reader would
 
 
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
+def test_what_pages_build_on_is_public(path):
+    """Code on pages imports `tellapart` and `tellapart.testing`, and nothing from inside."""
+    inside = [
+        line for block in code_blocks(path) for line in block.splitlines() if re.match(r"\s*(from|import) tellapart\.(?!testing\b)", line)
+    ]
+    assert not inside
+
+
 def test_every_page_is_in_the_menu():
     menu = (ROOT / "mkdocs.yml").read_text()
     assert all(str(page.relative_to(ROOT / "docs")) in menu for page in (ROOT / "docs").rglob("*.md"))

@@ -31,8 +31,7 @@ CUSTOMARY = {
 
 
 def exact(study, text, n=600):
-    design = study.task.design_space.parse(text)
-    return ta.exact_information(study.task, study.models, "discriminate", design, n, np.random.default_rng(5))
+    return ta.exact_information(study, ta.parse_design(study.task.design_space, text), n, np.random.default_rng(5))
 
 
 @pytest.mark.parametrize(("name", "times"), [("retention", 1.1), ("discounting", 3.0)])
@@ -47,10 +46,10 @@ def test_bounds_that_collapse_end_long_decisions():
     study = ta.Study.from_file(EXAMPLES / "accumulation")
     fixed, collapsing = study.models
     n, rng = 200, np.random.default_rng(1)
-    design = np.array([[0.0, 20], [0.1, 20], [0.4, 20]])
+    designs = np.tile([[0.0, 20], [0.1, 20], [0.4, 20]], (n, 1, 1))
     common = {"sensitivity": np.full(n, 8.0), "height": np.full(n, 1.2), "rest": np.full(n, 0.3)}
-    slow = fixed.simulate(common, design, rng, study.task)
-    quick = collapsing.simulate({**common, "half_time": np.full(n, 0.5)}, design, rng, study.task)
+    slow = fixed.simulate(common, designs, rng, study.task)
+    quick = collapsing.simulate({**common, "half_time": np.full(n, 0.5)}, designs, rng, study.task)
     times = [np.ma.masked_array(b.fields["seconds"], ~b.mask) for b in (slow, quick)]
     assert times[0][:, 0].mean() > times[1][:, 0].mean() + 0.3
     assert times[1][:, 0].mean() > times[1][:, 2].mean()
@@ -67,7 +66,8 @@ def test_a_fixed_bound_agrees_with_theory():
     study = ta.Study.from_file(EXAMPLES / "accumulation")
     n = 1000
     common = {"sensitivity": np.full(n, 2.0), "height": np.full(n, 0.7), "rest": np.full(n, 0.3)}
-    behavior = study.models[0].simulate(common, [[0.0, 20], [0.5, 20], [0.25, 20]], np.random.default_rng(1), study.task)
+    designs = np.tile([[0.0, 20], [0.5, 20], [0.25, 20]], (n, 1, 1))
+    behavior = study.models[0].simulate(common, designs, np.random.default_rng(1), study.task)
     seconds = np.ma.masked_array(behavior.fields["seconds"], ~behavior.mask)[:, 0].mean() - 0.3
     overshoot = 0.5826 * 0.1  # a discrete walk overshoots by about 0.58 steps of size sqrt(0.01): Siegmund (1979)
     assert seconds == pytest.approx((0.7 + overshoot) ** 2, rel=0.03)

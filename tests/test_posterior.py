@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tellapart.posterior import ModelPosterior, ParameterPosterior, Posterior
+from tellapart import AEG, WSLTS, BernoulliBandit, HistoryEncoder, PosteriorEstimator, Question
+from tellapart.posterior import ModelPosterior, ParameterPosterior, Posterior, infer
 
 PEOPLE = np.array(["ann", "bob", "cy"])
 RNG = np.random.default_rng(0)
@@ -12,18 +13,18 @@ MODELS = ModelPosterior(np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]), ("aeg", 
 PARAMETERS = {"aeg": ParameterPosterior("aeg", DRAWS, PEOPLE)}
 
 
-def test_model_probabilities_are_a_row_a_participant():
-    known = Posterior(PEOPLE, MODELS)
-    assert known.model_probabilities.loc["bob", "gls"] == 0.8
-    assert known.to_table().columns.tolist() == ["participant", "most_probable", "probability.aeg", "probability.gls"]
-    assert known.to_table()["most_probable"].tolist() == ["aeg", "gls", "aeg"]
+def test_model_probabilities_have_one_row_for_each_participant():
+    posterior = Posterior(PEOPLE, MODELS)
+    assert posterior.model_probabilities.loc["bob", "gls"] == 0.8
+    assert posterior.to_table().columns.tolist() == ["participant", "most_probable", "probability.aeg", "probability.gls"]
+    assert posterior.to_table()["most_probable"].tolist() == ["aeg", "gls", "aeg"]
     with pytest.raises(AttributeError, match="parameters of one model"):
         _ = Posterior(PEOPLE, None, PARAMETERS).model_probabilities
 
 
 def test_parameters_are_summarised_and_drawn():
-    known = Posterior(PEOPLE, None, PARAMETERS)
-    table, samples = known.to_table(), known.samples_table()
+    posterior = Posterior(PEOPLE, None, PARAMETERS)
+    table, samples = posterior.to_table(), posterior.samples_table()
     assert table["aeg.phi.mean"].to_numpy() == pytest.approx(DRAWS["phi"].mean(-1))
     assert table["aeg.phi.sd"].to_numpy() == pytest.approx(DRAWS["phi"].std(-1))
     assert table["aeg.epsilon.q95"].to_numpy() == pytest.approx(np.quantile(DRAWS["epsilon"], 0.95, axis=-1))
@@ -40,3 +41,27 @@ def test_arviz_has_the_participant_as_a_dimension():
     assert both["model_probability"].sel(participant="bob", model="gls", draw=9).item() == 0.8
     only = Posterior(PEOPLE, MODELS).to_arviz().posterior
     assert only["model_probability"].shape == (1, 1, 3, 2)
+
+
+QUESTIONS = {
+    "discriminate": Question((AEG(), WSLTS()), prior=(0.6, 0.4)),
+    "estimate": Question((AEG(),), "estimate", about=("aeg.phi",)),
+    "both": Question((AEG(), WSLTS()), "both", about=("aeg.phi", "wslts.lambda", "wslts.gamma_w")),
+}
+
+
+@pytest.mark.parametrize("goal", QUESTIONS)
+def test_the_posterior_is_about_what_was_asked(goal):
+    """Of each participant, once alone and once among others: probabilities and draws of the parameters asked about, and of no others."""
+    question, task = QUESTIONS[goal], BernoulliBandit(arms=2, blocks=1, trials=5)
+    estimator = PosteriorEstimator(question, HistoryEncoder(task)).eval()
+    simulations = question.simulate(task, [[0.3, 0.6]], 9, np.random.default_rng(1))
+    posterior = infer(estimator, simulations.behavior, [[0.3, 0.6]], draws=7)
+    assert (posterior.models is not None) == question.about_models
+    if posterior.models is not None:
+        assert posterior.models.names == ("aeg", "wslts")
+        np.testing.assert_allclose(posterior.models.probabilities.sum(-1), 1)
+        alone = infer(estimator, simulations.behavior[4:5], [[0.3, 0.6]], draws=7)
+        np.testing.assert_allclose(alone.models.probabilities[0], posterior.models.probabilities[4], rtol=1e-5)
+    asked = {f"{model}.{name}": draws.shape for model, part in posterior.parameters.items() for name, draws in part.draws.items()}
+    assert asked == dict.fromkeys(question.about, (9, 7))

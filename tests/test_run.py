@@ -7,9 +7,21 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from tellapart import AEG, GLS, WSLTS, BernoulliBandit, DataError, RunError, Study, find_design, simulate_models
+from tellapart import (
+    AEG,
+    GLS,
+    WSLTS,
+    Amortized,
+    BayesianOptimization,
+    BernoulliBandit,
+    DataError,
+    Run,
+    RunError,
+    Study,
+    find_design,
+    simulate_models,
+)
 from tellapart.cli import app
-from tellapart.run import Run
 from tellapart.workers import Workers
 
 SEARCH = """[search]
@@ -64,10 +76,26 @@ def test_design_prints_what_was_promised(finished):
     assert set(result["information"]) >= {"nats", "se", "kind", "n", "accuracy"}
     assert result["information"]["kind"] == "lower bound"
     assert result["baseline"]["designs"][0]["nats"] == result["baseline"]["nats"]
+    assert result["baseline"]["gain"]["nats"] == pytest.approx(result["information"]["nats"] - result["baseline"]["nats"])
     assert result["seconds"] > 0
     words = command("design", folder).stdout
-    assert "information" in words
-    assert "lower bound" in words
+    assert all(word in words for word in ("information", "lower bound", "gain", "over the average baseline design"))
+
+
+def test_the_json_that_others_read(finished):
+    """The keys of design, evaluate and exact, which programs of others rely on."""
+    folder, result = finished
+    assert set(result) >= {"design", "information", "baseline", "alternatives", "seconds"}
+    estimate = {"nats", "se", "kind", "n", "accuracy", "accuracy_se"}
+    assert set(result["information"]) == estimate
+    assert set(result["baseline"]) >= {"nats", "se", "kind", "lowest", "highest", "gain", "designs"}
+    assert set(result["baseline"]["designs"][0]) == {"design", *estimate}
+    for name, kind in (("evaluate", "lower bound"), ("exact", "exact")):
+        more = ["--workers", "1"] if name == "evaluate" else ["--n", "60"]
+        printed = json.loads(command(name, folder, "--design", "0,0,1; 1,1,0", *more, "--json").stdout)
+        assert list(printed) == ["designs"]
+        assert set(printed["designs"][0]) == {"design", *estimate}
+        assert printed["designs"][0]["kind"] == kind
 
 
 def test_the_folder_tells_what_was_done_with_what(finished):
@@ -75,7 +103,8 @@ def test_the_folder_tells_what_was_done_with_what(finished):
     provenance = json.loads((folder / "run" / "provenance.json").read_text())
     assert provenance["packages"]["torch"]
     assert provenance["study"]["seed"] == 1
-    assert provenance["settings"]["evaluations"] == 4
+    assert provenance["study"]["search"]["evaluations"] == 4
+    assert provenance["stages"]["evaluating designs"] > 0
     kept = json.loads((folder / "run" / "result.json").read_text())
     assert kept["design"] == result["design"]
     assert "seconds" not in json.dumps(kept)
@@ -121,6 +150,34 @@ def test_a_posterior_needs_a_finished_run(tmp_path):
     assert "tellapart design" in outcome.stderr
 
 
+def test_a_stopped_run_has_no_result_yet(tmp_path):
+    study = Study(BernoulliBandit(), [WSLTS(), AEG()])
+    assert Run.open(study, tmp_path).folder.journal.get("anything") is None
+    with pytest.raises(RunError, match="no design yet"):
+        Run.finished(study, tmp_path)
+
+
+def test_evaluate_without_a_run_makes_no_run_folder(tmp_path):
+    """A network is trained at the design, in a folder that is gone afterwards; or there has to be a finished run."""
+    (tmp_path / "study.toml").write_text(TEXT + SEARCH)
+    outcome = command("evaluate", tmp_path, "--design", "0,0,1; 1,1,0", "--workers", "1", "--json")
+    assert np.isfinite(json.loads(outcome.stdout)["designs"][0]["nats"])
+    (tmp_path / "study.toml").write_text(TEXT)
+    outcome = command("evaluate", tmp_path, "--design", "0,0,1; 1,1,0")
+    assert outcome.exit_code == 2
+    assert "tellapart design" in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_a_result_is_printed_in_a_line(finished):
+    folder, result = finished
+    printed = str(Run.finished(Study.from_file(folder), folder / "run").result())
+    assert len(printed) < 300
+    assert "small" in printed
+    assert f"{result['information']['nats']:.3f}" in printed
+    assert str(folder / "run") in printed
+
+
 def test_the_folder_of_a_different_study_is_refused_until_fresh(tmp_path):
     (tmp_path / "study.toml").write_text(TEXT + SEARCH)
     assert command("design", tmp_path, "--workers", "1").exit_code == 0
@@ -146,6 +203,21 @@ def test_renaming_a_study_does_not_make_it_a_different_one(tmp_path):
         Run.open(Study(BernoulliBandit(), [WSLTS(), AEG(convention="released")]), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (Study(BernoulliBandit(), [WSLTS(), AEG()], prior=[0.7, 0.3]), r"prior = \[0.5, 0.5\]"),
+        (Study(BernoulliBandit(), [WSLTS(), AEG()], "both"), "goal = discriminate"),
+        (Study(BernoulliBandit(), [WSLTS(), AEG()], on_error="skip"), "on_error = stop"),
+        (Study(BernoulliBandit(), [WSLTS(), AEG()], search=Amortized(steps=7)), "search.steps = 0"),
+    ],
+)
+def test_another_question_is_another_study(tmp_path, other, words):
+    Run.open(Study(BernoulliBandit(), [WSLTS(), AEG()]), tmp_path)
+    with pytest.raises(RunError, match=words):
+        Run.open(other, tmp_path)
+
+
 def test_a_run_with_a_seed_of_its_own_is_still_the_studys(tmp_path):
     study = Study(BernoulliBandit(), [WSLTS(), AEG()], seed=1)
     Run.open(Study(BernoulliBandit(), [WSLTS(), AEG()], seed=7), tmp_path)
@@ -163,22 +235,13 @@ def test_fresh_never_empties_a_folder_that_is_no_run(tmp_path):
 
 
 def test_a_result_in_python_takes_behavior_and_tables():
-    settings = {
-        "method": "bayesopt",
-        "evaluations": 2,
-        "initial": 2,
-        "finalists": 1,
-        "baselines": 0,
-        "draws": 600,
-        "held_out": 200,
-        "epochs": 1,
-    }
+    search = BayesianOptimization(evaluations=2, initial=2, finalists=1, baselines=0, draws=600, held_out=200, epochs=1)
     task = BernoulliBandit(trials=4)
-    result = find_design(Study(task, [AEG()], "estimate", search=settings))
+    result = find_design(Study(task, AEG(), "estimate", search=search))
     behavior = simulate_models(task, [AEG()], result.design, 5, np.random.default_rng(0)).behavior
-    known, read = result.posterior(behavior, draws=20), result.posterior(behavior.to_table(), draws=20)
-    assert known.parameters["aeg"].draws["phi"].shape == (5, 20)
-    assert known.to_table().equals(read.to_table())
+    posterior, read = result.posterior(behavior, draws=20), result.posterior(behavior.to_table(), draws=20)
+    assert posterior.parameters["aeg"].draws["phi"].shape == (5, 20)
+    assert posterior.to_table().equals(read.to_table())
     assert result.summaries(behavior).shape == (5, 12)
     with pytest.raises(DataError, match="larger task"):
         result.posterior(simulate_models(BernoulliBandit(trials=5), [AEG()], result.design, 5, np.random.default_rng(0)).behavior)

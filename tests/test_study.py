@@ -5,12 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, StudyError
-from tellapart.plugins import load_class
+from tellapart import (
+    AEG,
+    GLS,
+    WSLTS,
+    Amortized,
+    BayesianOptimization,
+    BernoulliBandit,
+    HistoryEncoder,
+    PosteriorEstimator,
+    Question,
+    Study,
+    StudyError,
+)
+from tellapart.parts import find_part
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
-OWN_MODEL = """
+MODELS = """
 from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
@@ -27,7 +39,7 @@ class Guesser(Model):
     def parameters(self):
         return {"p": Uniform()}
 
-    def simulate(self, parameters, design, rng, task):
+    def simulate(self, parameters, designs, rng, task):
         shape = len(parameters["p"]), task.blocks, task.trials
         return Behavior({"choice": np.zeros(shape, int), "reward": np.zeros(shape, int)})
 
@@ -52,9 +64,9 @@ number = 3
 @pytest.fixture
 def folder(tmp_path):
     """A study of WSLTS and a model of its own file."""
-    (tmp_path / "mine.py").write_text(OWN_MODEL)
+    (tmp_path / "theories.py").write_text(MODELS)
     (tmp_path / "study.toml").write_text(
-        '[study]\n[task]\nuse = "bernoulli-bandit"\narms = 2\n[[models]]\nuse = "wslts"\n[[models]]\nuse = "mine:Guesser"\nbias = 1\n'
+        '[study]\n[task]\nuse = "bernoulli-bandit"\narms = 2\n[[models]]\nuse = "wslts"\n[[models]]\nuse = "theories:Guesser"\nbias = 1\n'
     )
     return tmp_path
 
@@ -80,10 +92,41 @@ def test_the_example_is_the_study_of_the_paper():
 
 
 def test_everything_survives_the_file(tmp_path):
-    settings = {"method": "bayesopt", "evaluations": 40, "initial": 20, "tolerance": 1e-16, "keep": "best", "hidden": [16, 8]}
-    study = Study(BernoulliBandit(4, 3, 10), [AEG(convention="released")], "estimate", 'Größe "b" c\\n\n', 7, settings)
+    search = BayesianOptimization(evaluations=40, initial=20, tolerance=1e-16, keep="best", hidden=(16, 8))
+    study = Study(BernoulliBandit(4, 3, 10), AEG(convention="released"), "estimate", search=search, seed=7, name='Größe "b" c\\n\n')
     (tmp_path / "study.toml").write_text(study.to_toml(), encoding="utf-8")
     assert Study.from_file(tmp_path) == study
+
+
+QUESTIONS = {
+    "prior": Study(BernoulliBandit(), [WSLTS(), AEG(), GLS()], prior=[0.6, 0.3, 0.1]),
+    "about": Study(BernoulliBandit(), AEG(), "estimate", about=["aeg.epsilon"]),
+    "both": Study(BernoulliBandit(), [WSLTS(), AEG()], "both", [1, 3], ["wslts.lambda", "aeg.phi"], on_error="skip"),
+    "parts": Study(BernoulliBandit(), [WSLTS(), AEG()], search=Amortized(estimator=PosteriorEstimator, encoder=HistoryEncoder, steps=7)),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_and_the_parts_of_a_search_survive_the_file(name, tmp_path):
+    (tmp_path / "study.toml").write_text(QUESTIONS[name].to_toml())
+    assert Study.from_file(tmp_path) == QUESTIONS[name]
+
+
+def test_a_study_is_its_question():
+    study = Study(BernoulliBandit(), [WSLTS(), AEG()], "both", [1, 3], ["aeg.phi"], on_error="skip")
+    assert study.question == Question((WSLTS(), AEG()), "both", (0.25, 0.75), ("aeg.phi",), "skip")
+    assert (study.models, study.goal) == (study.question.models, "both")
+
+
+def test_what_is_not_said_is_not_written():
+    text = Study(BernoulliBandit(), [WSLTS(), AEG()]).to_toml()
+    assert not any(word in text for word in ("prior", "about", "simulation]", "encoder", "estimator"))
+
+
+def test_priors_need_not_sum_to_one_in_a_file(folder):
+    rewrite(folder, 'use = "wslts"', 'use = "wslts"\nprior = 3')
+    rewrite(folder, "bias = 1", "bias = 1\nprior = 1.0")
+    assert Study.from_file(folder).question.prior == (0.75, 0.25)
 
 
 def test_a_model_from_a_file_beside_the_study(folder):
@@ -91,24 +134,24 @@ def test_a_model_from_a_file_beside_the_study(folder):
     assert [model.name for model in study.models] == ["wslts", "guesser"]
     assert study.models[1].bias == 1.0
     assert isinstance(study.models[1].bias, float)
-    assert 'use = "mine:Guesser"' in study.to_toml()
+    assert 'use = "theories:Guesser"' in study.to_toml()
     (folder / "study.toml").write_text(study.to_toml())
     assert Study.from_file(folder) == study
 
 
 def test_a_changed_model_file_is_loaded_anew(folder):
-    (folder / "mine.py").write_text(OWN_MODEL.replace("bias: float = 0.0", "bias: int = 0"))
+    (folder / "theories.py").write_text(MODELS.replace("bias: float = 0.0", "bias: int = 0"))
     before = Study.from_file(folder).models[1]
-    (folder / "mine.py").write_text(OWN_MODEL)
+    (folder / "theories.py").write_text(MODELS)
     after = Study.from_file(folder).models[1]
     assert isinstance(before.bias, int)
     assert isinstance(after.bias, float)
 
 
 def test_a_model_file_can_import_its_neighbours(folder):
-    (folder / "study_neighbour_of_mine.py").write_text("BIAS = 2.5")
-    code = OWN_MODEL.replace("import numpy", "from study_neighbour_of_mine import BIAS\nimport numpy").replace("= 0.0", "= BIAS")
-    (folder / "mine.py").write_text(code)
+    (folder / "study_neighbour_of_theories.py").write_text("BIAS = 2.5")
+    code = MODELS.replace("import numpy", "from study_neighbour_of_theories import BIAS\nimport numpy").replace("= 0.0", "= BIAS")
+    (folder / "theories.py").write_text(code)
     rewrite(folder, "bias = 1\n", "")
     assert Study.from_file(folder).models[1].bias == 2.5
 
@@ -141,7 +184,15 @@ def test_a_model_defined_nowhere_cannot_be_written():
         ({"task": WSLTS()}, ["not a task", "WSLTS"]),
         ({"seed": -1}, ["seed", "-1"]),
         ({"seed": 1.5}, ["seed", "1.5"]),
-        ({"search": {"method": "bayes"}}, ["'method' is unknown", "bayesopt"]),
+        ({"search": {"method": "bayesopt"}}, ["not a search", "a dict"]),
+        ({"search": BayesianOptimization}, ["not a search", "BayesianOptimization()"]),
+        ({"on_error": "ignore"}, ["on_error", '"stop" or "skip"']),
+        ({"prior": [1.0]}, ["prior", "2 numbers"]),
+        ({"prior": [0.5, -0.5]}, ["prior", "above 0"]),
+        ({"prior": [1.0, 0.0]}, ["prior", "leave out a model"]),
+        ({"about": ["aeg.phi"]}, ["'discriminate' is not about parameters"]),
+        ({"goal": "both", "about": ["aeg.fi"]}, ["no parameter 'aeg.fi'", "did you mean 'aeg.phi'"]),
+        ({"goal": "both", "about": ["phi"]}, ["no parameter 'phi'", "aeg.phi"]),
     ],
 )
 def test_studies_that_make_no_sense(arguments, message):
@@ -153,18 +204,18 @@ def test_studies_that_make_no_sense(arguments, message):
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        ("mine:Gueser", ["no 'Gueser'", "did you mean 'Guesser'"]),
-        ("mien:Guesser", ["no file 'mien.py'", "did you mean 'mine'"]),
-        ("mine:Other", ["not a model", "class Other(tellapart.Model)", "line"]),
-        ("mine:number", ["not a model", "a int"]),
-        ("mine:Unfinished", ["not finished", "parameters, simulate", "line"]),
-        ("mine:Nameless", ["no name"]),
-        ("mine:", ["names no class"]),
-        ("../mine:Guesser", ["names no class"]),
+        ("theories:Gueser", ["no 'Gueser'", "did you mean 'Guesser'"]),
+        ("theoreis:Guesser", ["no file 'theoreis.py'", "did you mean 'theories'"]),
+        ("theories:Other", ["not a model", "class Other(tellapart.Model)", "line"]),
+        ("theories:number", ["not a model", "a int"]),
+        ("theories:Unfinished", ["not finished", "parameters, simulate", "line"]),
+        ("theories:Nameless", ["no name"]),
+        ("theories:", ["names no class"]),
+        ("../theories:Guesser", ["names no class"]),
     ],
 )
 def test_classes_that_cannot_be_used(folder, use, message):
-    rewrite(folder, "mine:Guesser", use)
+    rewrite(folder, "theories:Guesser", use)
     with pytest.raises(StudyError) as error:
         Study.from_file(folder)
     assert all(words in str(error.value) for words in [*message, "study.toml, line 8"]), str(error.value)
@@ -173,34 +224,56 @@ def test_classes_that_cannot_be_used(folder, use, message):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import numpy\n\nx = 1 / 0\n", ["mine.py, line 3", "ZeroDivisionError"]),
-        ("x = 1\ndef f(:\n", ["mine.py, line 2", "SyntaxError"]),
-        ("import no_such_package\n", ["mine.py, line 1", "no_such_package"]),
-        ("def f():\n    raise SystemExit('stop')\nf()\n", ["mine.py, line 2", "SystemExit"]),
+        ("import numpy\n\nx = 1 / 0\n", ["theories.py, line 3", "ZeroDivisionError"]),
+        ("x = 1\ndef f(:\n", ["theories.py, line 2", "SyntaxError"]),
+        ("import no_such_package\n", ["theories.py, line 1", "no_such_package"]),
+        ("def f():\n    raise SystemExit('stop')\nf()\n", ["theories.py, line 2", "SystemExit"]),
     ],
 )
 def test_files_that_cannot_be_loaded(folder, code, message):
-    (folder / "mine.py").write_text(code)
+    (folder / "theories.py").write_text(code)
     with pytest.raises(StudyError) as error:
         Study.from_file(folder)
     assert all(words in str(error.value) for words in message), str(error.value)
 
 
 def test_a_failed_load_can_be_mended(folder):
-    (folder / "mine.py").write_text("1 / 0")
+    (folder / "theories.py").write_text("1 / 0")
     with pytest.raises(StudyError):
         Study.from_file(folder)
-    (folder / "mine.py").write_text(OWN_MODEL)
+    (folder / "theories.py").write_text(MODELS)
     assert Study.from_file(folder).models[1].name == "guesser"
 
 
-def test_an_own_class_with_its_own_constructor(folder):
-    rewrite(folder, 'mine:Guesser"\nbias = 1', 'mine:Choosy"')
+MISTAKES_IN_QUESTIONS = [
+    ({"wslts": "prior = 0.5"}, "line 8", ["prior over models", "0.5, none", "give all models a prior, or none"]),
+    ({"aeg": "prior = 0.5"}, "line 5", ["prior over models", "none, 0.5", "give all models a prior, or none"]),
+    ({"wslts": "prior = 0.5", "aeg": "prior = -0.5"}, "line 10", ["prior over models", "above 0"]),
+    ({"wslts": "prior = 0.5", "aeg": "prior = 0"}, "line 10", ["prior over models", "leave out a model that is impossible"]),
+    ({"wslts": 'prior = "half"', "aeg": "prior = 1"}, "line 7", ["'prior'", "a number", '"half"']),
+    ({"study": 'about = ["aeg.phi"]'}, "line 3", ["'discriminate' is not about parameters"]),
+    ({"study": 'goal = "both"\nabout = ["aeg.fi"]'}, "line 3", ["no parameter 'aeg.fi'", "did you mean 'aeg.phi'"]),
+    ({"study": 'goal = "both"\nabout = "aeg.phi"'}, "line 3", ["'about'", "a list in brackets"]),
+    ({"study": 'goal = "both"\nabout = [1]'}, "line 3", ["'about'", "text in quotes"]),
+]
+
+
+@pytest.mark.parametrize(("more", "line", "words"), MISTAKES_IN_QUESTIONS)
+def test_a_mistake_in_the_question_is_shown_at_its_line(tmp_path, more, line, words):
+    text = '[study]\n{study}\n[task]\nuse = "bernoulli-bandit"\n[[models]]\nuse = "wslts"\n{wslts}\n[[models]]\nuse = "aeg"\n{aeg}\n'
+    goal = 'goal = "discriminate"\n' if "goal" not in more.get("study", "") else ""
+    text = text.format(**{"study": "", "wslts": "", "aeg": "", **more}).replace("[study]\n", f"[study]\n{goal}", 1)
+    (tmp_path / "study.toml").write_text("\n".join(filter(None, text.splitlines())))
+    with pytest.raises(StudyError) as error:
+        Study.from_file(tmp_path)
+    assert all(word in str(error.value) for word in [*words, f"study.toml, {line}"]), str(error.value)
+
+
+def test_a_class_of_the_users_with_a_constructor_of_its_own(folder):
+    rewrite(folder, 'theories:Guesser"\nbias = 1', 'theories:Choosy"')
     with pytest.raises(StudyError, match="must"):
         Study.from_file(folder)
 
 
 def test_the_same_file_is_loaded_once(folder):
-    from tellapart import Model
-
-    assert load_class("mine:Guesser", folder, Model) is load_class("mine:Guesser", folder, Model)
+    assert find_part("model", "theories:Guesser", folder) is find_part("model", "theories:Guesser", folder)

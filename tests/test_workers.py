@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.plugins import UserFile, load_again
+from tellapart.parts import UserFile, load_again
 from tellapart.workers import HERE, Workers, dask_workers, simulating_with
 
 pytest.importorskip("distributed")
@@ -138,8 +138,8 @@ def test_a_killed_worker_costs_time_and_no_results(cluster, study, tmp_path):
     alone = ta.find_design(study, tmp_path / "alone")
     killed = []
 
-    def kill_one(done, total, words):
-        if "simulating" in words and not killed:
+    def kill_one(done, total, stage="", detail=""):
+        if stage == "simulating" and not killed:
             killed.append(cluster.workers[0].pid)
             os.kill(killed[0], signal.SIGKILL)
             cluster.workers[0].wait()

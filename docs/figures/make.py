@@ -6,7 +6,7 @@ import numpy as np
 
 from tellapart.report.figures import ranks_figure, reliability_figure
 from tellapart.report.style import GREY, HABIT, INK, OURS, WIDE, canvas, save, styled
-from tellapart.validation.calibration import calibrate_models, calibrate_ranks, ranks_among
+from tellapart.validation.calibration import FALSE_ALARM, calibrate_models, calibrate_ranks, ranks_among
 
 HERE = Path(__file__).parent
 
@@ -58,11 +58,11 @@ def verdicts():
     y = theta + rng.standard_normal(1500)
     for name, width in (("right", 1.0), ("overconfident", 0.6), ("underconfident", 1.6)):
         draws = y[:, None] / 2 + width * np.sqrt(0.5) * rng.standard_normal((1500, 119))
-        yield f"ranks-{name}", ranks_figure(calibrate_ranks(ranks_among(theta, draws, rng), 119), name)
+        yield f"ranks-{name}", ranks_figure(calibrate_ranks(ranks_among(theta, draws, rng), 119, FALSE_ALARM), name)
     model = rng.integers(0, 3, 1500)
     log_q = 2.0 * (np.eye(3)[model] + rng.standard_normal((1500, 3)) / np.sqrt(2.0))
     for name, power in (("right", 1.0), ("overconfident", 2.0), ("underconfident", 0.5)):
-        yield f"reliability-{name}", reliability_figure(calibrate_models(model, power * log_q), name)
+        yield f"reliability-{name}", reliability_figure(calibrate_models(model, power * log_q, FALSE_ALARM, rng), name)
 
 
 def main():

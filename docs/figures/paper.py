@@ -6,19 +6,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tellapart import InformationEstimate, Study, exact_information
+from tellapart import (
+    BayesianOptimization,
+    DesignResult,
+    InformationEstimate,
+    Run,
+    Study,
+    exact_information,
+    format_design,
+    parse_design,
+)
 from tellapart.curve import information_curve
 from tellapart.report.figures import averaged_posterior_figure, confusion_figure
 from tellapart.report.style import save
-from tellapart.run import DesignResult, Run
-from tellapart.validation.answers import ask
 from tellapart.validation.confusion import confusion
+from tellapart.validation.participants import take_part
 from tellapart.validation.recovery import averaged_posteriors
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -51,8 +59,8 @@ TITLES = {
 }
 INTRO = f"""# The paper, reproduced
 
-The four studies of Valentin et al. (2021), with 3 arms and 30 trials a block, are in `examples/paper/`, each runnable with one command:
-`make -C examples/paper discriminate`. All of them and this page are made by `make -C examples/paper`. The models are as the paper
+The four studies of Valentin et al. (2021), with 3 arms and 30 trials in each block, are in `examples/paper/`, each runnable with one
+command: `make -C examples/paper discriminate`. All of them and this page are made by `make -C examples/paper`. The models are as the paper
 writes them ([convention](models.md) "paper").
 
 - *published*: the design that the paper reports as optimal; *habit*: a draw from Beta(2, 2), as the field chooses by habit; *ours*: what
@@ -92,13 +100,13 @@ def main() -> None:
 def section(name: str) -> tuple[str, str]:
     """A study: a table of designs, what ours saves, figures; and a line for the conclusion."""
     study = Study.from_file(HERE / name)
-    run = Run.finished(study, HERE / name / "run")
-    result, space = run.result(), study.task.design_space
-    designs = {"ours": result.design, **{label: space.parse(text) for label, text in DESIGNS[name].items()}}
+    result, space = Run.finished(study, HERE / name / "run").result(), study.task.design_space
+    designs = {"ours": result.design, **{label: parse_design(space, text) for label, text in DESIGNS[name].items()}}
     estimates = [same_participants(result, design) for design in designs.values()]
-    theirs = Run.open(replace(study, search={"method": "bayesopt"})).evaluate(list(designs.values()), workers=2)
-    exact = [exact_information(study.task, study.models, study.goal, d, N, np.random.default_rng(study.seed)) for d in designs.values()]
-    texts = [space.format(d) for d in designs.values()]
+    published = Study(study.task, study.models, study.goal, search=BayesianOptimization(), seed=study.seed)
+    theirs = Run.open(published).evaluate(list(designs.values()), workers=2)
+    exact = [exact_information(study, d, N, np.random.default_rng(study.seed)) for d in designs.values()]
+    texts = [format_design(space, d) for d in designs.values()]
     rows = {label: Row(label, *values) for label, *values in zip(designs, texts, exact, estimates, theirs, strict=True)}
     words = f"{saved(result, rows['habit'].estimate.nats)}\n\n{figures(name, study, result, designs)}"
     return f"## {TITLES[name]}\n\n{table(list(rows.values()))}\n{words}", conclusion(name, rows)
@@ -107,7 +115,7 @@ def section(name: str) -> tuple[str, str]:
 def same_participants(result: DesignResult, design: Any) -> InformationEstimate:
     """The estimate on the participants that the exact information is computed from."""
     estimator = result.found.estimator
-    return estimator.estimate(estimator.simulate(design, N, np.random.default_rng(result.study.seed)))
+    return estimator.pointwise(estimator.simulate(design, N, np.random.default_rng(result.study.seed))).estimate()
 
 
 def table(rows: list[Row]) -> str:
@@ -129,11 +137,11 @@ def saved(result: DesignResult, habit: float) -> str:
     curve = information_curve(result.found.estimator, result.design, n=9000, points=task.trials, seed=3)
     enough = [point.trials for point in curve if point.blocks == task.blocks and point.information.nats >= habit]
     if not enough:
-        return f"Our design needs all {task.trials} trials a block to tell as much as the design of habit."
+        return f"Our design needs all {task.trials} trials in each block to tell as much as the design of habit."
     few, habit_tells = min(enough), f"({habit:.2f} nats, as estimated)"
     if few == task.trials:
         return f"Our design tells as much as the design of habit {habit_tells}: here many designs are as good as the best."
-    return f"With {few} trials a block our design tells as much as the design of habit with {task.trials} {habit_tells}."
+    return f"With {few} trials in each block our design tells as much as the design of habit with {task.trials} {habit_tells}."
 
 
 def conclusion(name: str, rows: dict[str, Row]) -> str:
@@ -176,14 +184,13 @@ def figures(name: str, study: Study, result: DesignResult, designs: dict[str, An
     """The paper's figures at our design, the published one and that of habit: confusion matrices, or averaged posteriors; as Markdown."""
     estimator, wanted = result.found.estimator, {label: designs[label] for label in ("ours", "habit", "published")}
     if study.goal == "discriminate":
-        found = {label: confusion(ask(estimator, design, 9000, np.random.default_rng(3))) for label, design in wanted.items()}
-        right = {
-            label: f"{label}: the true model is recovered {100 * matrix.accuracy:.1f} % of the time" for label, matrix in found.items()
-        }
-        return "\n\n".join(keep(confusion_figure(m, label), f"paper-{name}-{label}", right[label]) for label, m in found.items()) + "\n"
-    parameters = {model.name: PARAMETERS[model.name] for model in study.models}
-    answers = {label: ask(estimator, design, 1000, np.random.default_rng(2), 40, parameters) for label, design in wanted.items()}
-    averaged = {label: averaged_posteriors(answer, exact=label == "ours") for label, answer in answers.items()}
+        matrices = {label: confusion(take_part(estimator, design, 9000, np.random.default_rng(3))) for label, design in wanted.items()}
+        right = {label: f"{label}: the true model is recovered {100 * m.accuracy:.1f} % of the time" for label, m in matrices.items()}
+        links = [keep(confusion_figure(m, label), f"paper-{name}-{label}", right[label]) for label, m in matrices.items()]
+        return "\n\n".join(links) + "\n"
+    given: dict[str, Any] = {"draws": 40, "parameters": {model.name: PARAMETERS[model.name] for model in study.models}}
+    people = {label: take_part(estimator, design, 1000, np.random.default_rng(2), **given) for label, design in wanted.items()}
+    averaged = {label: averaged_posteriors(group, exact=label == "ours") for label, group in people.items()}
     links = []
     for ours, habit, published in zip(*averaged.values(), strict=True):
         widths = f"{ours.sd:.3f} at ours ({ours.exact_sd:.3f} exactly), {published.sd:.3f} at the published design, {habit.sd:.3f} at habit"

@@ -27,14 +27,21 @@ if TYPE_CHECKING:
     from .errors import TellapartError as TellapartError
     from .estimators.base import Batch as Batch
     from .estimators.base import Estimator as Estimator
+    from .estimators.fresh import pointwise_at as pointwise_at
+    from .estimators.fresh import pointwise_at_each as pointwise_at_each
     from .estimators.infonce import InfoNCEEstimator as InfoNCEEstimator
     from .estimators.nwj import NWJEstimator as NWJEstimator
     from .estimators.posterior import PosteriorEstimator as PosteriorEstimator
     from .information.estimate import Difference as Difference
     from .information.estimate import InformationEstimate as InformationEstimate
+    from .information.estimate import Pointwise as Pointwise
     from .information.exact import exact_information as exact_information
+    from .journal import Journal as Journal
+    from .models.agents import Agent as Agent
+    from .models.agents import agent as agent
     from .models.base import LikelihoodModel as LikelihoodModel
     from .models.base import Model as Model
+    from .models.choices import softmax as softmax
     from .models.python import ParticipantModel as ParticipantModel
     from .models.python import model as model
     from .models.simulation import Simulations as Simulations
@@ -58,6 +65,8 @@ if TYPE_CHECKING:
     from .run import Run as Run
     from .run import find_design as find_design
     from .search.amortized import Amortized as Amortized
+    from .search.base import Alternative as Alternative
+    from .search.base import Baseline as Baseline
     from .search.base import Found as Found
     from .search.base import Job as Job
     from .search.base import Search as Search
@@ -71,6 +80,13 @@ if TYPE_CHECKING:
     from .tasks.space import DesignSpace as DesignSpace
     from .tasks.space import Symmetry as Symmetry
     from .tasks.space import Variable as Variable
+    from .tasks.text import format_design as format_design
+    from .tasks.text import parse_design as parse_design
+    from .training import Stream as Stream
+    from .training import Trainer as Trainer
+    from .training import TrainingSettings as TrainingSettings
+    from .workers import Workers as Workers
+    from .workers import dask_workers as dask_workers
 
 __version__ = "0.1.0"
 
@@ -86,12 +102,14 @@ _HOMES = {
     "bandits.aeg": "AEG",
     "bandits.gls": "GLS",
     "search.amortized": "Amortized",
-    "search.base": "Search Job Found",
+    "search.base": "Search Job Found Baseline Alternative",
     "paper.bayesopt": "BayesianOptimization",
     "information.exact": "exact_information",
-    "information.estimate": "InformationEstimate Difference",
+    "information.estimate": "InformationEstimate Difference Pointwise",
     "models.simulation": "simulate_models Simulations",
     "models.base": "Model LikelihoodModel",
+    "models.agents": "agent Agent",
+    "models.choices": "softmax",
     "models.python": "ParticipantModel model",
     "tasks.base": "Task",
     "tasks.environment": "Environment",
@@ -107,6 +125,11 @@ _HOMES = {
     "networks.base": "Encoder",
     "networks.history": "HistoryEncoder",
     "networks.sequence": "SequenceEncoder",
+    "tasks.text": "parse_design format_design",
+    "estimators.fresh": "pointwise_at pointwise_at_each",
+    "training": "Trainer TrainingSettings Stream",
+    "journal": "Journal",
+    "workers": "Workers dask_workers",
     "errors": "TellapartError DesignError StudyError DataError ModelError RunError",
 }
 """Modules and the public names in them, in the order in which a reader meets them."""

@@ -18,6 +18,7 @@ import pkgutil
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -53,7 +54,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "task": Kind("tasks.base:Task", ("tasks", "bandits")),
-    "model": Kind("models.base:Model", ("models", "bandits")),
+    "model": Kind("models.base:Model", ("models", "bandits", "bandits.agents")),
     "search": Kind("search.base:Search", ("search", "paper")),
     "encoder": Kind("networks.base:Encoder", ("networks", "paper")),
     "estimator": Kind("estimators.base:Estimator", ("estimators",)),
@@ -67,7 +68,10 @@ def known_parts(kind: PartKind) -> dict[str, type[Any]]:
     modules = [import_module(f"tellapart.{folder}") for folder in KINDS[kind].folders]
     names = [f"{module.__name__}.{found.name}" for module in modules for found in pkgutil.iter_modules(module.__path__)]
     shipped = [part for name in names for part in _parts_of(import_module(name), parent)]
-    installed = {point.name: _check_class(point.load(), point.value, kind, point.value) for point in _installed(kind)}
+    installed: dict[str, type[Any]] = {}
+    for point in _installed(kind):
+        with suppress(StudyError):  # for whoever names the part to find out
+            installed[point.name] = _load_installed(point, kind)
     return {**installed, **{part.name: part for part in shipped}}
 
 
@@ -81,6 +85,9 @@ def find_part(kind: PartKind, use: str, folder: Path | None = None) -> type[Any]
     if ":" in use:
         return _load_class(use, folder or Path.cwd(), kind)
     known = known_parts(kind)
+    for point in _installed(kind):
+        if point.name == use and use not in known:
+            return _load_installed(point, kind)
     if use not in known:
         expected = f'one of {", ".join(sorted(known))}, or "my_module:My{KINDS[kind].base.partition(":")[2]}" for your own'
         raise StudyError(f"The {kind} '{use}' is unknown.", expected=expected, got=f'"{use}"', fix=nearest(use, known))
@@ -100,8 +107,19 @@ def use_of(kind: PartKind, part: type[Any]) -> str:
 
 
 def _installed(kind: PartKind) -> list[Any]:
-    """The entry points of installed packages; a package that cannot be loaded is for whoever names its part to find out."""
+    """The entry points of installed packages."""
     return list(entry_points(group=f"tellapart.{'searches' if kind == 'search' else kind + 's'}"))
+
+
+def _load_installed(point: Any, kind: PartKind) -> type[Any]:
+    """The class of an entry point, or a `StudyError` that says why it cannot be loaded."""
+    where = f"the installed package '{point.dist.name}'" if point.dist else point.value
+    try:
+        part = point.load()
+    except Exception as error:
+        got, fix = f"{type(error).__name__}: {error}", "mend the package, install what it needs, or remove it"
+        raise StudyError(f"The {kind} '{point.name}' cannot be loaded.", where=where, got=got, fix=fix) from error
+    return _check_class(part, point.value, kind, where)
 
 
 def _parts_of(module: ModuleType, parent: type[Any]) -> list[type[Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .behavior import Behavior
+from .errors import StudyError
 from .folder import RunFolder
 from .information.estimate import Floats, InformationEstimate
 from .posterior import Posterior, infer
@@ -74,15 +75,14 @@ class DesignResult:
             designs: What participants were run at, if not at the recommended design: (B, V) or (N, B, V).
             draws: How many draws from the posterior of parameters.
         """
-        posterior = infer(self.found.estimator, self._behavior(data), self.design if designs is None else designs, draws, seed)
+        posterior = infer(self.found.estimator, self._behavior(data), self._designs(designs), draws, seed)
         return replace(posterior, trust=self.trust(data, designs, progress))
 
     def trust(self, data: Any, designs: ArrayLike | None = None, progress: Progress = unheard) -> Trust:
         """Do the data of each participant look like anything that the models can produce?"""
         from .validation.trust import trust
 
-        where = self.design if designs is None else designs
-        return trust(self.found.estimator, self._behavior(data), where, seed=self.study.seed, progress=progress)
+        return trust(self.found.estimator, self._behavior(data), self._designs(designs), seed=self.study.seed, progress=progress)
 
     def validate(self, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Validation:
         """The checks of the estimator at the recommended design and at baseline designs.
@@ -99,6 +99,7 @@ class DesignResult:
             self.design,
             information=self.information,
             baseline=self.baseline,
+            every_design=not self.study.search.trains_at_each_design,
             seed=seed,
             progress=progress,
             **settings,
@@ -146,7 +147,7 @@ class DesignResult:
 
     def summaries(self, data: Any, designs: ArrayLike | None = None) -> NDArray[np.float32]:
         """The learned summary statistics of data, (N, S)."""
-        return self.found.estimator.summaries(self._behavior(data), self.design if designs is None else designs)
+        return self.found.estimator.summaries(self._behavior(data), self._designs(designs))
 
     def evaluate(
         self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress = unheard
@@ -158,6 +159,20 @@ class DesignResult:
         """What the command line prints."""
         found = {key: value for key, value in self.found.to_json().items() if key != "trace"}
         return {**found, "study": self.study.name, "run": str(self.folder.path), "seconds": self.folder.seconds}
+
+    def _designs(self, designs: ArrayLike | None) -> ArrayLike:
+        """What participants were run at; refused if the estimator knows the recommended design only, and they were run at another."""
+        if designs is None:
+            return self.design
+        if self.study.search.trains_at_each_design and not np.allclose(np.asarray(designs, dtype=np.float64), self.design, atol=1e-3):
+            space = self.study.task.design_space
+            raise StudyError(
+                f"The search '{self.study.search.name}' has trained a network for its recommended design, which knows no other.",
+                expected=format_design(space, self.design),
+                got="data from another design",
+                fix='use method = "amortized", whose network knows every design',
+            )
+        return designs
 
     def _behavior(self, data: Any) -> Behavior:
         return self.study.task.check(data) if isinstance(data, Behavior) else self.study.task.read_table(data)

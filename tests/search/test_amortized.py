@@ -1,22 +1,21 @@
 """The amortized engine on small studies: below the exact value and near it, resumable to the byte, within its budget."""
 
-import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tellapart as ta
 from tellapart.curve import information_curve
-from tellapart.errors import StudyError
-from tellapart.estimators.base import Goal
-from tellapart.information.exact import exact_information
+from tellapart.estimators.fresh import pointwise_at
+from tellapart.folder import dumps
 from tellapart.journal import Journal
-from tellapart.search.amortized import Amortized, Mixture
-from tellapart.search.survey import information_at
+from tellapart.search.learning import Mixture
+from tellapart.workers import Workers
 
 TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=12)
-TELL = Goal("discriminate", TASK, (ta.WSLTS(), ta.AEG()))
-SMALL = {"steps": 40, "survey": 16, "survey_simulations": 50, "finalists": 2, "finalist_simulations": 100, "baselines": 2}
+SMALL = ta.Amortized(steps=40, survey=16, survey_simulations=50, finalists=2, finalist_simulations=100, baselines=2)
+TELL = ta.Study(TASK, [ta.WSLTS(), ta.AEG()], search=SMALL, seed=3)
 
 
 class Killed(Exception):
@@ -27,43 +26,65 @@ def killed_after(calls):
     """A progress that kills the search when it has been told of it so many times."""
     told = iter(range(calls))
 
-    def progress(done, total, words):
+    def progress(done, total, stage="", detail=""):
         if next(told, None) is None:
             raise Killed
 
     return progress
 
 
-def interrupted(search, goal, folder, rng):
+def interrupted(study, folder, rng):
     """Find, killed at six random moments and resumed until it is done; how often it was killed."""
     for kills in range(6):
         try:
-            return search.find(goal, 3, Journal(folder), killed_after(int(rng.integers(3, 12)))), kills
+            ta.find_design(study, folder, progress=killed_after(int(rng.integers(3, 12))))
         except Killed:
-            pass
-    return search.find(goal, 3, Journal(folder)), 6
+            continue
+        return kills
+    ta.find_design(study, folder)
+    return 6
+
+
+def find(study, folder):
+    """What the search finds by itself, without a run."""
+    return study.search.find(ta.Job(study.task, study.question, study.seed, Journal(folder)))
 
 
 @pytest.mark.parametrize("settings", [{}, {"simulations": 10_000}], ids=["stream", "budget"])
 def test_a_stopped_search_goes_on_to_the_same_bytes(tmp_path, settings, monkeypatch):
-    monkeypatch.setattr("tellapart.search.amortized.CHECKPOINT_EVERY", 7)
-    search = Amortized(**SMALL, **settings)
-    whole = search.find(TELL, 3, Journal(tmp_path / "whole"))
-    pieces, kills = interrupted(search, TELL, tmp_path / "pieces", np.random.default_rng(0))
-    assert kills >= 2
-    assert json.dumps(whole.to_json(), sort_keys=True) == json.dumps(pieces.to_json(), sort_keys=True)
-    weights = [(tmp_path / name / "estimator.safetensors").read_bytes() for name in ("whole", "pieces")]
-    assert weights[0] == weights[1]
+    monkeypatch.setattr("tellapart.search.learning.CHECKPOINT_EVERY", 7)
+    study = ta.Study(TASK, TELL.models, search=replace(SMALL, **settings), seed=3)
+    ta.find_design(study, tmp_path / "whole")
+    assert interrupted(study, tmp_path / "pieces", np.random.default_rng(0)) >= 2
+    for name in ("result.json", "estimator.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "pieces" / name).read_bytes()
 
 
 def test_a_finished_search_is_read_back(tmp_path):
-    search = Amortized(**SMALL)
-    found = search.find(TELL, 3, Journal(tmp_path))
-    again = search.load(TELL, Journal(tmp_path))
-    assert json.dumps(found.to_json(), sort_keys=True) == json.dumps(again.to_json(), sort_keys=True)
+    result = ta.find_design(TELL, tmp_path)
+    again = ta.Run.finished(TELL, tmp_path).result()
+    assert dumps(result.found.to_json()) == dumps(again.found.to_json())
     design = TASK.baseline(1, np.random.default_rng(0))[0]
-    assert information_at(found.estimator, design, 200, (1,)) == information_at(again.estimator, design, 200, (1,))
-    assert search.evaluate(TELL, [design], 5, Journal(tmp_path))[0].kind == "lower bound"
+    one, other = (pointwise_at(part.found.estimator, design, 200, (1,))[0].estimate() for part in (result, again))
+    assert one == other
+    assert again.evaluate([design])[0].kind == "lower bound"
+
+
+class Counted(Workers):
+    """Workers that keep what they were given."""
+
+    def map(self, function, pieces):
+        object.__setattr__(self, "pieces", pieces)
+        return super().map(function, pieces)
+
+
+def test_given_designs_are_estimated_by_the_workers(tmp_path):
+    """Alone and by two workers: the same estimates, made elsewhere."""
+    result = ta.find_design(TELL, tmp_path)
+    designs = TASK.baseline(3, np.random.default_rng(0))
+    counted = Counted(2)
+    assert result.evaluate(designs, workers=counted) == result.evaluate(designs)
+    assert len(counted.pieces) == 3
 
 
 def test_the_budget_is_kept(tmp_path):
@@ -72,38 +93,38 @@ def test_the_budget_is_kept(tmp_path):
     class Counting(ta.AEG):
         name = "counting"
 
-        def simulate(self, parameters, design, rng, task):
+        def simulate(self, parameters, designs, rng, task):
             made.append(len(parameters["phi"]))
-            return super().simulate(parameters, design, rng, task)
+            return super().simulate(parameters, designs, rng, task)
 
-    Amortized(steps=20, simulations=10_000, baselines=10).find(Goal("estimate", TASK, (Counting(),)), 1, Journal(tmp_path))
+    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=20, simulations=10_000, baselines=10)), tmp_path)
     assert 0.8 * 10_000 < sum(made) <= 1.1 * 10_000
 
 
 @pytest.mark.parametrize(
     ("goal", "models", "floor", "estimator"),
     [
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, "posterior"),
-        ("estimate", (ta.AEG(),), 0.9, "posterior"),
-        ("both", (ta.WSLTS(), ta.AEG()), 0.85, "posterior"),
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, "nwj"),
-        ("estimate", (ta.AEG(),), 0.5, "infonce"),
+        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, ta.PosteriorEstimator),
+        ("estimate", (ta.AEG(),), 0.9, ta.PosteriorEstimator),
+        ("both", (ta.WSLTS(), ta.AEG()), 0.85, ta.PosteriorEstimator),
+        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, ta.NWJEstimator),
+        ("estimate", (ta.AEG(),), 0.5, ta.InfoNCEEstimator),
     ],
 )
 def test_the_estimate_is_near_the_exact_value_and_not_above_it(tmp_path, goal, models, floor, estimator):
-    """Above by more than four standard errors of the exact value: false-alarm rate below 4e-5 a design."""
-    wanted = Goal(goal, TASK, models)
-    settings = {"steps": 600, "survey": 16, "survey_simulations": 200, "finalist_simulations": 2000, "baselines": 3}
-    found = Amortized(estimator=estimator, **settings).find(wanted, 1, Journal(tmp_path))
+    """Above by more than four standard errors of the exact value: false-alarm rate below 4e-5 for each design."""
+    search = ta.Amortized(estimator=estimator, steps=600, survey=16, survey_simulations=200, finalist_simulations=2000, baselines=3)
+    study = ta.Study(TASK, models, goal, search=search)
+    found = find(study, tmp_path)
     for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), TASK.baseline(1, np.random.default_rng(5))[0]):
-        ours = found.estimator.estimate(found.estimator.simulate(design, 4000, np.random.default_rng(9)))
-        exact = exact_information(TASK, models, goal, design, n=4000, rng=np.random.default_rng(9))
+        ours = found.estimator.pointwise(found.estimator.simulate(design, 4000, np.random.default_rng(9))).estimate()
+        exact = ta.exact_information(study, design, 4000, np.random.default_rng(9))
         assert ours.nats < exact.nats + 4 * exact.se
         assert ours.nats > floor * exact.nats
 
 
 def test_information_grows_with_trials_and_blocks(tmp_path):
-    found = Amortized(**{**SMALL, "steps": 400}).find(Goal("estimate", TASK, (ta.AEG(),)), 1, Journal(tmp_path))
+    found = find(ta.Study(TASK, ta.AEG(), "estimate", search=replace(SMALL, steps=400)), tmp_path)
     curve = {(p.blocks, p.trials): p.information.nats for p in information_curve(found.estimator, found.design, n=2000, points=4)}
     assert curve[2, 12] > curve[1, 12] > curve[1, 3]
     assert curve[2, 12] > curve[2, 3]
@@ -121,12 +142,12 @@ def test_designs_to_train_on_reach_the_whole_space():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"encoder": "histroy"}, "history"),
-        ({"estimator": "posteriro"}, "posterior"),
+        ({"encoder": "history"}, "'encoder' of the search must be a class"),
+        ({"estimator": ta.HistoryEncoder}, "'estimator' of the search must be a class"),
         ({"simulations": 5}, "too few"),
         ({"batch": 1}, "too small"),
     ],
 )
 def test_impossible_settings_are_refused(settings, words):
-    with pytest.raises(StudyError, match=words):
-        Amortized(**settings)
+    with pytest.raises(ta.StudyError, match=words):
+        ta.Amortized(**settings)

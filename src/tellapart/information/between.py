@@ -60,10 +60,10 @@ def information_between(
     simulations: Simulations,
     rng: np.random.Generator,
     proposal: Proposal | None = None,
-    draws: int = DRAWS,
+    draws: int | None = None,
 ) -> tuple[Pointwise, Pointwise]:
     """What simulated participants contribute to a lower and to an upper bound of the information."""
-    sampler = _Sampler(task, question, simulations, rng, proposal, draws)
+    sampler = _Sampler(task, question, simulations, rng, proposal, draws or DRAWS)
     models, prior, failed = simulations.model, question.prior, len(simulations.failures)
     given = [sampler.given(with_truth) for with_truth in (False, True)]
     evidence = [sampler.evidences(with_truth) for with_truth in (False, True)]

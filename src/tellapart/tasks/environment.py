@@ -12,7 +12,7 @@ plain data that JSON can hold, and restored in another process: it then goes on 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,9 @@ class Environment(ABC):
         designs: What each participant is run at, (N, B, V).
         rng: Where the luck of outcomes comes from.
     """
+
+    compiled: ClassVar[Any] = None
+    """The same rules for one participant as a numba function, if there is one, for models that are compiled: see `models/kernel.py`."""
 
     def __init__(self, task: Task, designs: Floats, rng: np.random.Generator) -> None:
         self.task, self.designs, self.rng = task, designs, rng

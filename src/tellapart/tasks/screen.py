@@ -6,6 +6,7 @@ shown is made on the server from the block's row of the design, so that a partic
     stimuli(row, trials, rng)      what each trial of a block shows, as JSON can hold it; keys that begin with "_" stay on the server
     introduction(row, stimuli)     what is shown before the first trial of a block, if anything
     read(stimulus, answer)         the responses that an answer means
+    write(stimulus, responses)     an answer that means these responses, for simulated participants
 
 An answer is the number of an option (for `answer="choice"`, in the order of the field's categories whatever the order on the
 screen), a number or a text.
@@ -49,6 +50,7 @@ class Screen:
         stimuli: What each trial shows; nothing beside the options if not given.
         introduction: What is shown before a block.
         read: What an answer means; the field itself if not given.
+        write: The answer that means given responses; found among the options if not given.
     """
 
     script: str = "choice"
@@ -63,6 +65,7 @@ class Screen:
     stimuli: Callable[[Floats, int, np.random.Generator], Sequence[Stimulus]] | None = None
     introduction: Callable[[Floats, Sequence[Stimulus]], Stimulus] | None = None
     read: Callable[[Stimulus, Answer], Mapping[str, float]] | None = None
+    write: Callable[[Stimulus, Mapping[str, float]], Answer] | None = None
 
     def shown(self, row: Floats, trials: int, rng: np.random.Generator) -> list[dict[str, Any]]:
         """What each trial of a block shows, the server's own keys included."""
@@ -77,6 +80,19 @@ class Screen:
         """The task's responses that an answer means."""
         read = {self.field_of(task).name: answer} if self.read is None else dict(self.read(stimulus, answer))
         return {name: float(value) for name, value in read.items()} | ({self.seconds: seconds} if self.seconds else {})
+
+    def answer_of(self, task: Task, stimulus: Stimulus, responses: Mapping[str, float]) -> Answer:
+        """An answer that means given responses."""
+        if self.write is not None:
+            return self.write(stimulus, responses)
+        if self.answer == "number":
+            return responses[self.field_of(task).name]
+        wanted = {name: float(value) for name, value in responses.items() if name != self.seconds}
+        for option in range(self.choices(task)) if self.answer == "choice" else ():
+            means = self.responses(task, stimulus, option, 1.0)
+            if {name: value for name, value in means.items() if name != self.seconds} == wanted:
+                return option
+        raise StudyError("No answer on the screen means these responses.", got=dict(responses), fix="declare it: Screen(write=…)")
 
     def field_of(self, task: Task) -> Field:
         """The response that the answer gives."""

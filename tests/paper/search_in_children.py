@@ -13,24 +13,23 @@ from pathlib import Path
 import botorch  # noqa: F401
 import torch
 
-from tellapart import Study, find_design
-from tellapart.models.gaussian import HiddenNumber
-from tellapart.tasks.gaussian import NoisyReadings
+from tellapart import BayesianOptimization, Study, find_design
+from tellapart.models.hidden_number import HiddenNumber
+from tellapart.tasks.readings import NoisyReadings
 
-SETTINGS = {
-    "method": "bayesopt",
-    "evaluations": 10,
-    "initial": 5,
-    "finalists": 2,
-    "baselines": 1,
-    "draws": 3000,
-    "held_out": 500,
-    "epochs": 4,
-    "summaries": 2,
-    "block_hidden": [8],
-    "hidden": [8],
-}
-STUDY = Study(NoisyReadings(blocks=2, trials=2), [HiddenNumber()], "estimate", search=SETTINGS)
+SEARCH = BayesianOptimization(
+    evaluations=10,
+    initial=5,
+    finalists=2,
+    baselines=1,
+    draws=3000,
+    held_out=500,
+    epochs=4,
+    summaries=2,
+    block_hidden=(8,),
+    hidden=(8,),
+)
+STUDY = Study(NoisyReadings(blocks=2, trials=2), HiddenNumber(), "estimate", search=SEARCH)
 
 
 def child(folder):
