@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .bandits.aeg import AEG as AEG
     from .bandits.bernoulli import BernoulliBandit as BernoulliBandit
+    from .bandits.budget import BudgetBandit as BudgetBandit
     from .bandits.game import BanditGame as BanditGame
+    from .bandits.gaussian import GaussianBandit as GaussianBandit
     from .bandits.gls import GLS as GLS
+    from .bandits.restless import RestlessBandit as RestlessBandit
+    from .bandits.reversal import ReversalBandit as ReversalBandit
     from .bandits.wslts import WSLTS as WSLTS
     from .behavior import Behavior as Behavior
     from .behavior import Field as Field
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from .models.python import model as model
     from .models.simulation import Simulations as Simulations
     from .models.simulation import simulate_models as simulate_models
+    from .models.with_priors import with_priors as with_priors
     from .networks.base import Encoder as Encoder
     from .networks.history import HistoryEncoder as HistoryEncoder
     from .networks.sequence import SequenceEncoder as SequenceEncoder
@@ -97,6 +102,10 @@ _HOMES = {
     "question": "Question",
     "posterior": "Posterior",
     "bandits.bernoulli": "BernoulliBandit",
+    "bandits.gaussian": "GaussianBandit",
+    "bandits.reversal": "ReversalBandit",
+    "bandits.restless": "RestlessBandit",
+    "bandits.budget": "BudgetBandit",
     "bandits.game": "BanditGame",
     "bandits.wslts": "WSLTS",
     "bandits.aeg": "AEG",
@@ -110,6 +119,7 @@ _HOMES = {
     "models.base": "Model LikelihoodModel",
     "models.agents": "agent Agent",
     "models.choices": "softmax",
+    "models.with_priors": "with_priors",
     "models.python": "ParticipantModel model",
     "tasks.base": "Task",
     "tasks.environment": "Environment",

@@ -191,7 +191,7 @@ def read_csv(path: str | Path) -> pd.DataFrame:
 
     where = str(path)
     try:
-        return pd.read_csv(path)
+        return pd.read_csv(path, dtype={"participant": str})  # a label is a text: 007 stays 007
     except OSError as error:
         raise DataError("The data table cannot be read.", where=where, got=error.strerror or str(error), fix="check the path") from None
     except pd.errors.EmptyDataError:

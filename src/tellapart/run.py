@@ -25,6 +25,7 @@ from .errors import RunError
 from .folder import RunFolder, dumps
 from .information.estimate import InformationEstimate
 from .journal import FILE
+from .models.with_priors import format_prior, priors_of, shipped_with
 from .progress import Clock, Progress, unheard
 from .result import DesignResult, evaluate_designs
 from .search.base import Found, Job
@@ -170,7 +171,7 @@ def describe(study: Study) -> dict[str, Any]:
     question = study.question
     parts: dict[str, Any] = {"task": study.task, **{f"model {m}": model for m, model in enumerate(study.models)}, "search": study.search}
     described = {name: {"use": part.name, **_values(part)} for name, part in parts.items()}
-    kinds = {name: type(part) for name, part in parts.items()}
+    kinds = {name: type(shipped_with(part)) for name, part in parts.items()}
     kinds |= {name: value for name, value in vars(study.search).items() if isinstance(value, type)}
     code = {name: _source_fingerprint(kind) for name, kind in kinds.items() if not kind.__module__.startswith("tellapart.")}
     asked = {"goal": question.goal, "prior": list(question.prior), "about": list(question.about), "on_error": question.on_error}
@@ -179,7 +180,8 @@ def describe(study: Study) -> dict[str, Any]:
 
 def _values(part: Any) -> dict[str, Any]:
     """The settings of a task, model or search, as JSON can hold them."""
-    values = {name: getattr(part, name) for name in settings_of(type(part))}
+    values = {name: getattr(part, name) for name in settings_of(type(shipped_with(part)))}
+    values |= {f"priors.{name}": format_prior(prior) for name, prior in priors_of(part).items()}
     return {name: value.__qualname__ if isinstance(value, type) else value for name, value in values.items()}
 
 

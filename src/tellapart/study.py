@@ -21,6 +21,7 @@ from tomlkit.exceptions import TOMLKitError
 from .errors import StudyError, TellapartError, nearest
 from .models.base import Model
 from .models.simulation import OnError
+from .models.with_priors import format_prior, priors_of, shipped_with, with_priors
 from .parts import PartKind, find_part, use_of
 from .question import Goal, Question, check_kind
 from .search.amortized import Amortized
@@ -141,6 +142,7 @@ class _TaskSection(_OpenSection):
 class _ModelSection(_OpenSection):
     use: str
     prior: float | None = None
+    priors: dict[str, Any] = {}
 
 
 class _SearchSection(_OpenSection):
@@ -174,7 +176,7 @@ class _Reader:
     def study(self) -> Study:
         content = self._content()
         task = self._make("task", content.task.use, content.task.model_extra, ("task",))
-        models = [self._make("model", section.use, section.model_extra, ("models", i)) for i, section in enumerate(content.models)]
+        models = [self._model(section, ("models", i)) for i, section in enumerate(content.models)]
         search = self._make("search", content.search.method, content.search.model_extra, ("search",), "method")
         head, on_error = content.study, content.simulation.on_error
         shares = [math.nan if section.prior is None else section.prior for section in content.models]
@@ -202,6 +204,14 @@ class _Reader:
         except ValidationError as error:
             raise self._mistake(error, ()) from None
 
+    def _model(self, section: _ModelSection, place: Place) -> Model:
+        """The model that a section describes, with its priors."""
+        model = self._make("model", section.use, section.model_extra, place)
+        try:
+            return with_priors(model, **section.priors)
+        except TellapartError as error:
+            raise self._located(error, place) from error
+
     def _make(self, kind: PartKind, use: str, settings: Mapping[str, Any] | None, place: Place, key: str = "use") -> Any:
         """The task, model or search that a section describes."""
         try:
@@ -223,7 +233,7 @@ class _Reader:
         allowed = settings_of(part)
         for name in options:
             if name not in allowed:
-                raise self._unknown_key((*place, name), [key, *allowed])
+                raise self._unknown_key((*place, name), [key, *allowed, *(("prior", "priors") if place[0] == "models" else ())])
         for name, option in allowed.items():
             if name not in options and option.default is MISSING and option.default_factory is MISSING:
                 raise StudyError(f"The key '{name}' is missing.", where=self._where(place), expected=f"{name} = …")
@@ -326,7 +336,9 @@ def _choices(place: Place, annotation: Any) -> tuple[str, ...]:
 
 def _written(part: Any, kind: PartKind, key: str) -> dict[str, Any]:
     """What a study file says of a task, a model or a search: which class, and its settings."""
-    values = {key: use_of(kind, type(part))}
+    priors = {name: format_prior(prior) for name, prior in priors_of(part).items()}
+    part = shipped_with(part)
+    values: dict[str, Any] = {key: use_of(kind, type(part)), **({"priors": priors} if priors else {})}
     for name, setting in settings_of(type(part)).items():
         value = getattr(part, name)
         values[name] = use_of(setting.metadata["part"], value) if "part" in setting.metadata and value is not None else value

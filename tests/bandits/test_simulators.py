@@ -9,9 +9,9 @@ import reference
 from scipy import stats
 
 from tellapart.bandits.bernoulli import BernoulliBandit
-from tellapart.bandits.streams import below, log_gamma_noise, standard_normal, uniform
 from tellapart.errors import ModelError
 from tellapart.models.simulation import simulate_models
+from tellapart.models.streams import below, log_gamma_noise, standard_normal, uniform
 from tellapart.parts import find_part
 from tellapart.priors import sample_priors
 

@@ -6,6 +6,7 @@ Where a test compares with a random spread it does so at 4.5 standard errors: 1 
 import numpy as np
 import pytest
 import torch
+import torch.fx.experimental._config
 from scipy.special import ndtr
 
 import tellapart as ta
@@ -138,21 +139,21 @@ def test_what_is_kept_is_told_for_each_model():
 
 @pytest.mark.parametrize("kind", [ta.PosteriorEstimator, ta.NWJEstimator, ta.InfoNCEEstimator], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("goal", ["discriminate", "both"])
-def test_no_estimator_mixes_devices(kind, goal, monkeypatch):
+def test_no_estimator_mixes_devices(kind, goal):
     """On torch's `meta` device, which computes nothing and refuses tensors of another device."""
-    monkeypatch.setattr("torch.fx.experimental._config.meta_nonzero_assume_all_nonzero", True)
-    question = ta.Question((LOW, SUM), goal)
-    estimator = kind.for_every_design(question, ta.SequenceEncoder(TASK, 8, 8, 2, 1, 1, 4))
-    batch = estimator.simulate(DESIGN, 40, np.random.default_rng(1)).to("meta")
-    estimator.to("meta")
-    assert estimator.bound(batch, torch.Generator()).device.type == "meta"
-    estimator.loss(batch, torch.Generator()).backward()
-    with torch.no_grad():
-        bound, influence = estimator.measure(batch, 1)
-        assert {part.device.type for part in (bound, influence) if part is not None} == {"meta"}
-        assert estimator.log_model_probabilities(batch.inputs).device.type == "meta"
-        if goal == "both":
-            assert estimator.sample_theta(batch.inputs, 1, 5, np.random.default_rng(1)).shape == (5, 40, 2)
+    with torch.fx.experimental._config.patch(meta_nonzero_assume_all_nonzero=True):
+        question = ta.Question((LOW, SUM), goal)
+        estimator = kind.for_every_design(question, ta.SequenceEncoder(TASK, 8, 8, 2, 1, 1, 4))
+        batch = estimator.simulate(DESIGN, 40, np.random.default_rng(1)).to("meta")
+        estimator.to("meta")
+        assert estimator.bound(batch, torch.Generator()).device.type == "meta"
+        estimator.loss(batch, torch.Generator()).backward()
+        with torch.no_grad():
+            bound, influence = estimator.measure(batch, 1)
+            assert {part.device.type for part in (bound, influence) if part is not None} == {"meta"}
+            assert estimator.log_model_probabilities(batch.inputs).device.type == "meta"
+            if goal == "both":
+                assert estimator.sample_theta(batch.inputs, 1, 5, np.random.default_rng(1)).shape == (5, 40, 2)
 
 
 def test_the_hidden_number():

@@ -59,10 +59,18 @@ class Network:
 
     async def cut(self, seconds):
         self._cut = True
-        for writer in list(self._open):
-            writer.transport.abort()
+        self._break()
         await asyncio.sleep(seconds)
         self._cut = False
+
+    async def stop(self):
+        self._server.close()
+        self._break()
+        await asyncio.sleep(0.1)
+
+    def _break(self):
+        for writer in list(self._open):
+            writer.transport.abort()
 
     async def _pass(self, reader, writer):
         self._open.add(writer)
@@ -131,7 +139,11 @@ class Person:
             for trial in range(block["trial"], block["trials"]):
                 await asyncio.sleep(self._think * (0.5 + self._rng.random()))
                 answer = self._rng.randrange(len(block["options"]))
-                body = {"position": block["position"], "attempt": block["attempt"], "trials": [{"trial": trial, "answer": answer, "seconds": 0.5}]}
+                body = {
+                    "position": block["position"],
+                    "attempt": block["attempt"],
+                    "trials": [{"trial": trial, "answer": answer, "seconds": 0.5}],
+                }
                 saved = await self._ask("trials", body)
                 self.acknowledged[(block["position"], block["attempt"], trial)] = (answer, saved["outcomes"][0])
 
@@ -141,7 +153,7 @@ class Person:
             began = time.perf_counter()
             try:
                 status, content = await asyncio.wait_for(self._post(f"/api/{path}", body), 10)
-            except (OSError, EOFError, ValueError, asyncio.TimeoutError):
+            except (TimeoutError, OSError, EOFError, ValueError):
                 self._close()
             else:
                 if not failures and hasattr(self._times, path):
@@ -158,7 +170,8 @@ class Person:
             self._connection = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._connection
         text = b"" if body is None else json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {self._key}\r\ncontent-type: application/json\r\ncontent-length: {len(text)}\r\n\r\n"
+        lines = (f"POST {path} HTTP/1.1", "host: x", f"authorization: Bearer {self._key}", "content-type: application/json")
+        head = "\r\n".join([*lines, f"content-length: {len(text)}", "", ""])
         writer.write(head.encode() + text)
         await writer.drain()
         answer = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -186,6 +199,7 @@ async def ordeal(server, count, *, kills=0, cut=0.0, think=0.1, within=1.0, paus
         server.kill()
         await server.start()
     await asyncio.gather(*taking_part)
+    await network.stop()
     return people, times
 
 
@@ -200,5 +214,9 @@ def lost_and_duplicated(people, rows):
     for label, position, attempt, trial, answer, outcomes in rows:
         duplicated += (label, position, attempt, trial) in kept
         kept[label, position, attempt, trial] = (answer, outcomes)
-    lost = sum(kept.get((person.label, *place), (None, None))[1] != outcomes for person in people for place, (_, outcomes) in person.acknowledged.items())
+    lost = sum(
+        kept.get((person.label, *place), (None, None))[1] != outcomes
+        for person in people
+        for place, (_, outcomes) in person.acknowledged.items()
+    )
     return lost, duplicated

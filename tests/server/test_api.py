@@ -13,7 +13,11 @@ from starlette.testclient import TestClient
 from tellapart.server.app import create_app
 from tellapart.server.settings import Codes, Limits
 
-CHECKS = [schemathesis.checks.not_a_server_error, schemathesis.specs.openapi.checks.response_schema_conformance, schemathesis.specs.openapi.checks.status_code_conformance]
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    schemathesis.specs.openapi.checks.response_schema_conformance,
+    schemathesis.specs.openapi.checks.status_code_conformance,
+]
 TOKEN = {"authorization": "Bearer the-token"}
 
 
@@ -29,7 +33,9 @@ def client(app):
 
 
 def start(client, person="5f2d8c1e9ab0"):
-    response = client.post("/api/start", json={"consent": True, "browser": "b", "prolific": {"person": person, "study": "s", "submission": "x"}})
+    response = client.post(
+        "/api/start", json={"consent": True, "browser": "b", "prolific": {"person": person, "study": "s", "submission": "x"}}
+    )
     assert response.status_code == 200
     return {"authorization": f"Bearer {response.json()['key']}"}
 
@@ -142,7 +148,20 @@ def test_bad_answers_are_refused(client, body):
     assert response.json()["reason"] == "invalid"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "NaN", '{"consent": true, "browser": "' + "9" * 5000 + '"}', '{"a":' * 3000, "\ud800".encode("utf-8", "surrogatepass")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '"x"',
+        "NaN",
+        '{"consent": true, "browser": "' + "9" * 5000 + '"}',
+        '{"a":' * 3000,
+        "\ud800".encode("utf-8", "surrogatepass"),
+    ],
+)
 def test_bodies_that_are_no_json_of_ours(client, text):
     response = client.post("/api/start", content=text, headers={"content-type": "application/json"})
     assert response.status_code in (400, 422)
@@ -159,7 +178,22 @@ def test_large_bodies_are_refused_before_they_are_read(client):
     assert client.post("/api/start", content=endless()).status_code == 413
 
 
-@pytest.mark.parametrize("path", ["/static/../sessions.py", "/static/%2e%2e/sessions.py", "/static/..%2f..%2fstudy.py", "/static//etc/passwd", "/screen.js", "/docs", "/openapi.json", "/.env", "/participants.sqlite", "/researcher.token", "/researcher/../participants.sqlite"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../sessions.py",
+        "/static/%2e%2e/sessions.py",
+        "/static/..%2f..%2fstudy.py",
+        "/static//etc/passwd",
+        "/screen.js",
+        "/docs",
+        "/openapi.json",
+        "/.env",
+        "/participants.sqlite",
+        "/researcher.token",
+        "/researcher/../participants.sqlite",
+    ],
+)
 def test_there_is_no_way_to_other_files(client, path):
     response = client.get(path)
     assert response.status_code == 404
@@ -174,7 +208,12 @@ def test_every_response_has_the_headers(client):
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["cache-control"] in ("no-store", "no-cache")
-    assert client.post("/api/start", json={"consent": True, "browser": "x"}, headers={"origin": "https://evil.example"}).headers.get("access-control-allow-origin") is None
+    assert (
+        client.post("/api/start", json={"consent": True, "browser": "x"}, headers={"origin": "https://evil.example"}).headers.get(
+            "access-control-allow-origin"
+        )
+        is None
+    )
 
 
 def test_the_researchers_page_needs_the_token(client):
@@ -189,7 +228,12 @@ def test_the_researchers_page_needs_the_token(client):
     assert all(word in cookie for word in ("HttpOnly", "SameSite=strict", "Path=/researcher"))
     assert "the-token" not in cookie
     assert client.get("/researcher/state").status_code == 200
-    assert client.post("/researcher/recruiting", content="paused=true", headers={"content-type": "application/x-www-form-urlencoded"}).status_code == 422
+    assert (
+        client.post(
+            "/researcher/recruiting", content="paused=true", headers={"content-type": "application/x-www-form-urlencoded"}
+        ).status_code
+        == 422
+    )
     assert client.post("/researcher/recruiting", json={"paused": True}).json() == {"paused": True}
     assert client.post("/api/start", json={"consent": True, "browser": "x"}).json()["reason"] == "paused"
 
@@ -211,10 +255,20 @@ def test_too_many_requests_are_refused(sqlite):
     assert 429 in [client.get("/api/experiment").status_code for _ in range(60)]
 
 
+def test_places_cannot_be_taken_by_the_thousand(sqlite):
+    client = TestClient(create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.1, 5))), sqlite))
+    codes = [client.post("/api/start", json={"consent": True, "browser": f"b{i}"}).status_code for i in range(8)]
+    assert codes == [200] * 5 + [429] * 3
+
+
 def test_nothing_of_the_connection_is_kept(client, sqlite):
     start(client)
     with sqlite.reading() as connection:
-        kept = "\n".join(str(row) for table in __import__("tellapart.server.tables", fromlist=["metadata"]).metadata.sorted_tables for row in connection.execute(table.select()))
+        kept = "\n".join(
+            str(row)
+            for table in __import__("tellapart.server.tables", fromlist=["metadata"]).metadata.sorted_tables
+            for row in connection.execute(table.select())
+        )
     assert "testclient" not in kept
     assert "python-httpx" not in kept
 
@@ -275,17 +329,31 @@ def test_every_response_is_as_the_schema_says(app, name, keyed):
     ask()
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
 NEAR = st.fixed_dictionaries(
     {
         "position": st.integers(-1, 3) | JSON,
         "attempt": st.integers(-1, 2) | JSON,
-        "trials": st.lists(st.fixed_dictionaries({"trial": st.integers(-1, 5) | JSON, "answer": st.integers(-1, 4) | JSON, "seconds": st.floats(0, 5) | JSON}), max_size=4) | JSON,
+        "trials": st.lists(
+            st.fixed_dictionaries(
+                {"trial": st.integers(-1, 5) | JSON, "answer": st.integers(-1, 4) | JSON, "seconds": st.floats(0, 5) | JSON}
+            ),
+            max_size=4,
+        )
+        | JSON,
     }
 )
 
 
-@hypothesis.given(bodies=st.lists(st.tuples(st.sampled_from(["trials", "questions", "seen", "block", "practice", "finish"]), NEAR | JSON), min_size=1, max_size=8))
+@hypothesis.given(
+    bodies=st.lists(
+        st.tuples(st.sampled_from(["trials", "questions", "seen", "block", "practice", "finish"]), NEAR | JSON), min_size=1, max_size=8
+    )
+)
 @hypothesis.settings(max_examples=80, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
 def test_no_sequence_of_requests_with_a_key_makes_the_server_fail(app, bodies):
     client = TestClient(app, raise_server_exceptions=False)

@@ -31,7 +31,9 @@ def browser():
 @contextmanager
 def serving(study, design, database, folder=None, **settings):
     settings = {"practice": 1, "codes": {"completion": "DONE1"}, **settings}
-    app = create_app(plan_of(study, [design], folder, **settings) if folder is None else plan_of(study, [design], folder), database, "the-token")
+    app = create_app(
+        plan_of(study, [design], folder, **settings) if folder is None else plan_of(study, [design], folder), database, "the-token"
+    )
     with in_background(app, "127.0.0.1", 0) as address:
         yield address
 
@@ -59,7 +61,10 @@ def watched(page, address):
     """Everything that the page does wrong: errors, broken policies, requests to anybody else."""
     wrong = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") and "net::" not in message.text else None)
+    page.on(
+        "console",
+        lambda message: wrong.append(message.text) if message.type in ("error", "warning") and "net::" not in message.text else None,
+    )
     page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else wrong.append(request.url))
     return wrong
 
@@ -73,7 +78,10 @@ def to_first_trial(page):
     """Instructions, practice, and the page before the first block, by Enter."""
     page.get_by_role("heading", name="How it works").wait_for()
     page.keyboard.press("Enter")
-    if page.get_by_role("button", name="Practise").or_(ready(page)).or_(page.get_by_role("button", name="Start")).first.inner_text() == "Practise":
+    if (
+        page.get_by_role("button", name="Practise").or_(ready(page)).or_(page.get_by_role("button", name="Start")).first.inner_text()
+        == "Practise"
+    ):
         page.keyboard.press("Enter")
         choose(page, "1")
     page.get_by_role("button", name="Start").wait_for()
@@ -89,7 +97,9 @@ def choose(page, key):
     ready(page).wait_for()
     before = where(page)
     page.keyboard.press(key)
-    page.wait_for_function("before => document.getElementById('bar').hidden || document.getElementById('where').textContent !== before", arg=before)
+    page.wait_for_function(
+        "before => document.getElementById('bar').hidden || document.getElementById('where').textContent !== before", arg=before
+    )
 
 
 def where(page):

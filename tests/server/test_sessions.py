@@ -49,7 +49,8 @@ def test_a_trial_is_recorded_once_whatever_is_sent_again(sessions, database):
 
 
 @pytest.mark.parametrize(
-    "request_", [(0, 0, [choose(1)]), (1, 0, [choose(0)]), (0, 1, [choose(0)]), (0, 0, [choose(0), choose(2)]), (0, 0, [choose(t) for t in range(5)])]
+    "request_",
+    [(0, 0, [choose(1)]), (1, 0, [choose(0)]), (0, 1, [choose(0)]), (0, 0, [choose(0), choose(2)]), (0, 0, [choose(t) for t in range(5)])],
 )
 def test_trials_out_of_order_are_refused_and_leave_nothing(sessions, database, request_):
     key = sessions.start(somebody()).key
@@ -80,7 +81,9 @@ def test_choices_are_unshuffled_and_outcomes_come_from_the_seed(sessions, databa
         mine = [row for row in recorded if row["position"] == position]
         assert begun[position]["places"] == places.tolist()
         assert [row["responses"]["choice"] for row in mine] == [places[row["answer"]] for row in mine]
-        assert [row["outcomes"]["reward"] for row in mine] == [int(luck[t] < design[position, places[row["answer"]]]) for t, row in enumerate(mine)]
+        assert [row["outcomes"]["reward"] for row in mine] == [
+            int(luck[t] < design[position, places[row["answer"]]]) for t, row in enumerate(mine)
+        ]
 
 
 def test_missed_trials_are_recorded_as_missed(sessions, database):
@@ -155,7 +158,10 @@ def test_places_of_those_who_left_return(database, clock):
     clock.advance(minutes=20)
     third = sessions.start(somebody("third"))
     with database.reading() as connection:
-        assert store.session_of_person(connection, somebody("third")).condition == store.session_of_person(connection, somebody("gone")).condition
+        assert (
+            store.session_of_person(connection, somebody("third")).condition
+            == store.session_of_person(connection, somebody("gone")).condition
+        )
     assert third.label != gone.label
     play_all(sessions, there.key)
     refused("full", sessions.start, somebody("fourth"))
@@ -212,4 +218,6 @@ def test_forgetting_leaves_nothing(sessions, database):
         assert store.session_of_person(connection, somebody("5f2d8c1e9ab0")) is None
     assert sessions.start(somebody("new")).label == "p0003"
     if database.is_sqlite:
-        assert all(b"5f2d8c1e9ab0" not in file.read_bytes() for file in __import__("pathlib").Path(database.engine.url.database).parent.iterdir())
+        assert all(
+            b"5f2d8c1e9ab0" not in file.read_bytes() for file in __import__("pathlib").Path(database.engine.url.database).parent.iterdir()
+        )

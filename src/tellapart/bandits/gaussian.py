@@ -64,5 +64,5 @@ class GaussianBandit(Bandit):
         return DesignSpace(self.blocks, tuple(Variable(f"arm {k}") for k in range(self.arms)), Symmetry(columns=True, blocks=True))
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
-        """Every mean drawn anew, as in Gershman (2018), from a normal distribution: here around 1/2 with standard deviation 1/4, within 0 to 1."""
+        """Every mean from a normal distribution, as in Gershman (2018): here around 1/2 with standard deviation 1/4, within 0 to 1."""
         return np.clip(rng.normal(0.5, 0.25, (n, *self.design_space.shape)), 0.0, 1.0)

@@ -67,5 +67,5 @@ class RestlessBandit(Bandit):
         return DesignSpace(self.blocks, arms, Symmetry(columns=True, blocks=True))
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
-        """The same steps for all arms, of about the size that is customary: Daw et al. (2006) have 2.8 on a scale of 100; here up to 0.1."""
+        """The same steps for all arms, of about the size that is customary: 0.028 in Daw et al. (2006), here up to 0.1."""
         return np.broadcast_to(rng.uniform(0.02, 0.1, (n, 1, 1)), (n, *self.design_space.shape)).copy()

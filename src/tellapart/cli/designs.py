@@ -179,7 +179,7 @@ def _skipped(result: DesignResult) -> list[str]:
     from collections import Counter
 
     counts = Counter(failure["model"] for failure in result.folder.failures)
-    what = "participants could not be simulated (failures.jsonl): all that is said is about those that can, whose prior lacks the others"
+    what = "participants could not be simulated; all of this is about those that can be, with what is left of the prior (failures.jsonl)"
     return [f"skipped      {name}: {count} {what}" for name, count in counts.items()]
 
 

@@ -41,7 +41,7 @@ from .base import Floats, LikelihoodModel, Model, Parameters
 from .failures import Failure, SimulationFailed
 from .kernel import Kernel, numbers_of, recorded, theta_of
 from .live import LiveParticipant
-from .python import ParticipantModel, simulate_person
+from .python import ParticipantModel, check_priors, simulate_person
 from .roles import ROLES, Roles
 from .streams import started
 
@@ -235,6 +235,8 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
         latent: Does it draw something that nobody sees? All functions may then ask for `stream`, and there is no likelihood.
         resets: Does each block begin with a new state? If not, memory goes on from block to block.
     """
+
+    check_priors(name, parameters)
 
     def make(written: type) -> type[Agent]:
         options = _options(written)

@@ -46,7 +46,7 @@ class AtTask:
         self._names: dict[str, Any] = {"Participant": person, "drawn": drawn, "log_share": log_share, "pair": _pair, "np": np}
         self._names |= {f"option_{name}": value for name, value in options.items()}
         self._values = [*(f"theta[{p}]" for p in range(len(roles.parameters))), *(f"option_{name}" for name in options)]
-        self._returns_state, self._one_share, self._examples = True, False, dict[str, tuple[Any, ...]]()
+        self._returns_state, self._one_share = True, False
         self._call_each_once()
         self.plain = self._functions({f"user_{role}": function for role, function in roles.functions.items()})
         """The functions as the interpreter runs them."""
@@ -88,8 +88,7 @@ class AtTask:
         try:
             return Kernel({**functions, "pays": self.rules or nothing}, self.task.responses[0].dtype)
         except Exception as error:
-            reasons = [why_not(self.roles.functions[role], example) for role, example in self._examples.items()]
-            return next((reason for reason in reasons if reason), words(error).splitlines()[0])
+            return why_not(error)
 
     def _functions(self, users: Mapping[str, Any]) -> dict[str, Any]:
         """The functions that `kernel.py` names, around those that the user wrote."""
@@ -122,7 +121,7 @@ class AtTask:
         """Does `learn` return the state, or change it where it is? Does `choose` give one probability, or one for each category?"""
         design = np.asarray(self.task.baseline(1, np.random.default_rng(0)), dtype=np.float64)[0, 0]
         numbers, stream, outcome = numbers_of(self.task), np.ones(1, np.uint64), np.zeros(len(self.task.outcomes))
-        plain = self._functions({f"user_{role}": self._remembering(role) for role in self.roles.functions})
+        plain = self._functions({f"user_{role}": function for role, function in self.roles.functions.items()})
         try:
             with np.errstate(all="ignore"):
                 state = plain["begin"](self._middle, design, 0, numbers, stream)
@@ -139,15 +138,6 @@ class AtTask:
             raise
         except Exception as error:
             raise ModelError(f"'{self.roles.name}' failed.", where=line_of(error), got=words(error), fix="mend that line") from error
-
-    def _remembering(self, role: str) -> Any:
-        """A function that keeps what it was called with."""
-
-        def call(*arguments: Any) -> Any:
-            self._examples[role] = arguments
-            return self.roles.functions[role](*arguments)
-
-        return call
 
 
 def _pair(share: Any) -> Any:

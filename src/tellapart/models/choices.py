@@ -5,7 +5,8 @@
     at_random(options)           all alike
 
 `largest` is the integral over x of phi_k(x) times the product over j != k of Phi_j(x). All K of them are summed over the same points, a
-few for each standard deviation of the narrowest; such a sum of a smooth integrand that dies away on both sides converges faster than any power.
+few for each standard deviation of the narrowest; such a sum of a smooth integrand that dies away on both sides converges faster than any
+power.
 """
 
 from __future__ import annotations

@@ -62,19 +62,20 @@ def _jitted(function: Any, done: dict[int, Any]) -> Any:
     return done[id(function)]
 
 
-def why_not(function: Any, arguments: tuple[Any, ...]) -> str | None:
-    """The line at which a function cannot be compiled for such arguments, and the reason; None if it can be."""
-    compiled = jitted(function)
-    if compiled is function:
-        return None
-    try:
-        compiled.compile(tuple(nb.typeof(argument) for argument in arguments))
-    except Exception as error:
-        code, text = function.__code__, str(error)
-        lines = [line for file, line in re.findall(r'File "(.+?)", line (\d+)', text) if Path(file).name == Path(code.co_filename).name]
-        said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
-        return f"{code.co_filename}, line {lines[-1] if lines else code.co_firstlineno}: {said[0] if said else type(error).__name__}"
-    return None
+def why_not(error: Exception) -> str:
+    """The line of a user's code at which the compiler gave up, and the reason.
+
+    Numba tells of the innermost function first, then of those that call it.
+    """
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # without colours
+    said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")] or [type(error).__name__]
+    clearer = [line for line in said if re.match(r"Numba\w*Error: ", line)]
+    reason = (clearer or said)[0]
+    for file, line in re.findall(r'File "(.+?)", line (\d+)', text):
+        place = Path(file).resolve()
+        if not file.startswith("<") and place.is_file() and Path(__file__).parent != place.parent:
+            return f"{place}, line {line}: {reason}"
+    return reason
 
 
 @cache

@@ -189,9 +189,9 @@ def theta_of(model: Model, parameters: Parameters, n: int) -> Floats:
 
 def settings_of(task: Task) -> dict[str, float]:
     """The settings of a task that are numbers, by name and in order."""
-    names = [f.name for f in fields(task)] if is_dataclass(task) else []
-    values = {name: getattr(task, name) for name in (*names, "blocks", "trials")}
-    return {name: value for name, value in values.items() if isinstance(value, (int, float, np.number))}
+    names = tuple(f.name for f in fields(task)) if is_dataclass(task) else ()
+    values: dict[str, Any] = {name: getattr(task, name) for name in (*names, "blocks", "trials")}
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
 
 
 def numbers_of(task: Task) -> Floats:

@@ -57,7 +57,7 @@ class LiveParticipant:
         shares = np.asarray(self._call("shares", *self._now, self._stream.copy()), dtype=np.float64)
         if shares.shape != (int(self._numbers[0]),) or not (shares >= 0).all() or abs(shares.sum() - 1.0) > 1e-6:
             raise self._impossible(shares)
-        return shares / shares.sum()
+        return np.asarray(shares / shares.sum())
 
     def respond(self) -> dict[str, Any]:
         """What it does at the present trial, by the name of the field."""
@@ -85,7 +85,7 @@ class LiveParticipant:
     def save(self) -> dict[str, Any]:
         """All that is needed to go on, as JSON can hold it."""
         kept = {"block": self.block, "trial": self.trial, "design": self._design.tolist(), "stream": int(self._stream[0])}
-        return {**kept, "state": _plain(self._state)}
+        return {**kept, "state": plain_state(self._state)}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `save` gave."""
@@ -108,20 +108,20 @@ class LiveParticipant:
     def _impossible(self, shares: Floats) -> ModelError:
         """What is wrong with probabilities, and the line that returned them."""
         where = line_of_return(self._agent.roles.functions["choose"], lambda: self._call("shares", *self._now, self._stream.copy()))
-        what = f"The probabilities that '{self._agent.name}' chooses with are none."
+        what = f"The function 'choose' of '{self._agent.name}' does not give probabilities."
         got = f"{np.array2string(shares, precision=6, threshold=12)}, sum {shares.sum():.9g}, in block {self.block}, trial {self.trial}"
         return ModelError(what, where=where, expected=f"{int(self._numbers[0])} numbers, 0 or more, that sum to 1", got=got)
 
 
-def _plain(state: Any) -> Any:
+def plain_state(state: Any) -> Any:
     """A state as JSON can hold it."""
     if isinstance(state, (tuple, list)):
-        return [_plain(part) for part in state]
+        return [plain_state(part) for part in state]
     return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state
 
 
 def _like(template: Any, plain: Any) -> Any:
-    """A state of the same form as `template` from what `_plain` made of it."""
+    """A state of the same form as `template` from what `plain_state` made of it."""
     if isinstance(template, tuple):
         parts = [_like(one, other) for one, other in zip(template, plain, strict=True)]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)

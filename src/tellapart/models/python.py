@@ -153,7 +153,7 @@ def model(
             and returns arrays (N, B, T). Either may add a "mask", False at missed trials.
         log_likelihood: `g(parameters, behavior, designs, task)`, log p(y | theta, d) of N participants, (N,); turns on exact checks.
     """
-    _check_parameters(name, parameters)
+    check_priors(name, parameters)
 
     def make(function: Callable[..., Any]) -> type[Model]:
         bases: tuple[type[Model], ...] = (_FunctionOfAll if vectorised else _FunctionOfOne,)
@@ -172,7 +172,8 @@ def model(
     return make
 
 
-def _check_parameters(name: str, parameters: Mapping[str, Prior]) -> None:
+def check_priors(name: str, parameters: Mapping[str, Prior]) -> None:
+    """Raise a `ModelError` unless each parameter has a prior."""
     wrong = {key: prior for key, prior in parameters.items() if not isinstance(prior, Prior)}
     if wrong:
         raise ModelError(

@@ -1,7 +1,8 @@
 """Streams of random numbers for compiled simulators.
 
 A stream is an array (1,) that holds 64 bits: splitmix64. Each participant has streams of its own, started from a number that the NumPy
-generator supplies. So the same seed gives the same bytes, however many threads there are and however the participants are divided among them.
+generator supplies. So the same seed gives the same bytes, however many threads there are and however the participants are divided among
+them.
 
 References:
     Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators.
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 def started(seeds: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Two streams for each participant, (N, 2), from seeds (N,) below 2^53: for what the participant draws, and for its luck."""
-    z = 2 * np.asarray(seeds, np.uint64)[:, None] + np.arange(2, dtype=np.uint64)
+    z: NDArray[np.uint64] = np.asarray(2 * seeds[:, None] + np.arange(2), np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(z ^ (z >> np.uint64(31)))

@@ -92,9 +92,9 @@ def curve_figure(points: Sequence[Mapping[str, Any]], target: float | None = Non
         numbers = sorted({point["blocks"] for point in points})
         lines, markers = _cycled(["-", "--", "-.", ":"], len(numbers)), _cycled("osD^v", len(numbers))
         for number, line, marker in zip(numbers, lines, markers, strict=True):
-            own = sorted((p for p in points if p["blocks"] == number), key=lambda p: p["trials"])
+            line_points = sorted((p for p in points if p["blocks"] == number), key=lambda p: p["trials"])
             label = f"{number} block{'s' if number > 1 else ''}"
-            x, y, errors = ([p[key] for p in own] for key in ("trials", "nats", "se"))
+            x, y, errors = ([p[key] for p in line_points] for key in ("trials", "nats", "se"))
             axes.errorbar(x, y, yerr=2 * np.array(errors), fmt=marker + line, color=OURS, ms=5, mfc="white", capsize=2, label=label)
         if target is not None:
             axes.axhline(target, color=HABIT, lw=1.5, label="baseline designs, all trials")

@@ -32,7 +32,7 @@ from ..tasks.text import format_design
 from ..workers import HERE, one_thread
 from .base import Alternative, Baseline, Found, Job, Search, check_parts, part
 from .learning import ROUNDS, Plan
-from .survey import survey
+from .survey import Surveyor
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -44,8 +44,8 @@ _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH = range(1, 7)
 HABITS = 2
 """How many baseline designs are finalists."""
 
-SURVEYS = (0.15, 0.5, 0.5, 1.5)
-"""How much of a survey follows each round of training."""
+LOOKS, CLIMBS = (0.15, 1.0, 1.0, 0.25), (0.0, 0.0, 0.5, 1.0)
+"""How much of a survey, and of climbing, follows each round of training."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Amortized(Search):
         return replace(
             self,
             survey_simulations=each,
-            survey=max(16, min(self.survey, round(share * 4 / sum(SURVEYS) / each))),
+            survey=max(16, min(self.survey, round(share * 4 / (sum(LOOKS) + sum(CLIMBS)) / each))),
             finalists=finalists,
             # once to choose, then twice as many for each that is as good as the best, which all of them may be
             finalist_simulations=max(100, min(self.finalist_simulations, share // (finalists + HABITS))),
@@ -189,10 +189,12 @@ class _Finder:
         self.workers = job.workers if settings.simulations else HERE
         self.estimator = settings._build(job.task, job.question, job.seed)
         self.steps = settings.total_steps(job.question)
+        # climbs are for designs of many numbers; how far they lead is measured in participants
         size = self.space.shape[0] * self.space.shape[1]
-        self.participants = round(settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6)))
+        self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6))
         # a participant that is estimated costs about a quarter of one that is trained on
-        self._done, self._total = 0, self.steps + self._cost(sum(SURVEYS) * self.participants) * 5 // 4
+        looks = sum(LOOKS) * settings.survey * settings.survey_simulations
+        self._done, self._total = 0, self.steps + self._cost(looks + sum(CLIMBS) * self.climbing) * 5 // 4
 
     def find(self) -> Found:
         settings = self.settings
@@ -200,23 +202,26 @@ class _Finder:
         plan = Plan(self.estimator, self.job, self.steps, rate, settings.batch, settings.unfinished, budget, _TRAIN)
         good: Floats | None = None
         history: list[float] = []
-        for number, share in enumerate(SURVEYS):
+        for number in range(len(ROUNDS)):
             history = plan.learn(number, good if number > 1 else None, self._tell)
-            good = self._survey(number, good, round(share * self.participants))
+            good = self._survey(number, good)
         assert good is not None
         return self._report(good[: settings.finalists], history)
 
-    def _survey(self, number: int, good: Floats | None, participants: int) -> Floats:
+    def _survey(self, number: int, good: Floats | None) -> Floats:
         """Where information is high, as the estimator sees it after round `number`: (G, B, V), best first."""
         key, settings, journal = f"survey {number}", self.settings, self.job.journal
+        count, participants = round(LOOKS[number] * settings.survey), round(CLIMBS[number] * self.climbing)
         if journal.get(key) is None:
             self._tell(round(ROUNDS[number] * self.steps), "surveying designs")
-            few, many = max(50, settings.survey_simulations // 2), 4 * settings.survey_simulations
             seed = (self.job.seed, _SURVEY, number)
-            surveyed = survey(self.estimator, self.space, participants, few, many, seed, self.workers, good, settings.finalists)
+            surveyor = Surveyor(self.estimator, self.space, settings.survey_simulations, seed, self.workers)
+            surveyed = surveyor.look(count, good, settings.finalists)
+            if participants:
+                surveyed = surveyor.climb(surveyed.designs, participants, settings.finalists)
             journal.put_failures(surveyed.failures)
             journal.put(key, surveyed.to_json())
-        self._done += self._cost(participants)
+        self._done += self._cost(count * settings.survey_simulations + participants)
         kept = journal.get(key)
         if number == 0:
             words = f"{format_design(self.space, kept['designs'][0])} tells at least {kept['nats'][0]:.2f} nats; the search goes on"

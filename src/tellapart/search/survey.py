@@ -1,7 +1,8 @@
 """A survey of designs by one estimator that knows them all: a look at designs everywhere, then climbs from the best of them.
 
-Everything is paid for in participants: a third of them for the look, the others for climbs, one start after another, until all are
-spent. All designs face the same random numbers, so that their differences are more certain than each of them.
+All designs face the same random numbers, so that their differences are more certain than each of them. A Gaussian process through the
+estimates, whose noise is known, says where to look next: each look goes to the design that is best in a random reading of what is known
+(Thompson sampling). It knows well a space of a few numbers. Where designs have many, climbing (`climb.py`) goes further.
 """
 
 from __future__ import annotations
@@ -11,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..information.estimate import Floats
+from ..information.estimate import Floats, InformationEstimate, Pointwise
 from ..models.failures import Failure
+from ..tasks.base import Task
 from ..tasks.sampling import spread
+from ..tasks.scaling import from_unit, to_unit
 from ..tasks.space import DesignSpace
 from ..workers import Workers
-from .climb import RACING, TRIED, Estimate, apart, climb
+from .climb import RACING, TRIED, apart, climb
+from .surrogate import Surrogate
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
+
+WAVES = 3
+"""How often a survey turns to where the process promises most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +35,7 @@ class Survey:
 
     Arguments:
         designs: (D, B, V), canonical, no two alike.
-        nats: Their information as the race saw it, (D,): the best of many is best by luck too.
+        nats: Their information, as the process or the race saw it, (D,): the best of many is best by luck too.
         tried: How many designs were looked at.
         failures: Who could not be simulated.
     """
@@ -42,67 +49,73 @@ class Survey:
         return {"designs": self.designs.tolist(), "nats": self.nats.tolist(), "tried": self.tried}
 
 
-def survey(
-    estimator: Estimator,
-    space: DesignSpace,
-    participants: int,
-    few: int,
-    many: int,
-    seed: tuple[int, ...],
-    workers: Workers,
-    good: Floats | None = None,
-    keep: int = 8,
-) -> Survey:
-    """Look for good designs.
+class Surveyor:
+    """Looks for good designs.
 
     Arguments:
         space: Where they are looked for.
-        participants: How many may be simulated, about.
-        few: Participants of a look at a design.
-        many: Participants of a race between designs.
-        good: Designs that are known to be good, (G, B, V).
-        keep: How many designs to come back with.
+        n: Participants of a look at a design; a look in a climb has half as many, a race four times as many.
+        seed: Where randomness starts.
     """
-    from ..estimators.fresh import pointwise_at_each
 
-    rng, failures, spent = np.random.default_rng([*seed, 0]), list[Failure](), 0
+    def __init__(self, estimator: Estimator, space: DesignSpace, n: int, seed: tuple[int, ...], workers: Workers) -> None:
+        self.estimator, self.space, self.n, self.seed, self.workers = estimator, space, n, seed, workers
+        self.rng = np.random.default_rng([*seed, 0])
+        self.failures: list[Failure] = []
+        self.tried = 0
 
-    def estimate(designs: Floats, n: int) -> Any:
-        nonlocal spent
-        spent += len(designs) * n
-        points, failed = pointwise_at_each(estimator, designs, n, (*seed, 1), workers)
-        failures.extend(failed)
+    def look(self, count: int, good: Floats | None, keep: int) -> Survey:
+        """The best of `count` designs: half of them anywhere and those known to be good, then more where information is high."""
+        task, half = self.estimator.task, max(2, count // 2)
+        anywhere = [spread(self.space, half - half // 4, self.rng), *([task.baseline(half // 4, self.rng)] if half > 3 else [])]
+        designs = self.space.canonical(np.concatenate([*([] if good is None else [good]), *anywhere]))
+        estimates = self._estimates(designs)
+        for number, wave in enumerate(np.array_split(np.arange(count - half), WAVES)):
+            surrogate = self._surrogate(designs, estimates)
+            candidates = self._candidates(task, designs[np.argsort(-surrogate.mean())[:16]], 2000)
+            chosen = surrogate.thompson(candidates, len(wave), seed=number)
+            designs, estimates = np.concatenate([designs, chosen]), estimates + self._estimates(chosen)
+        mean = self._surrogate(designs, estimates).mean()
+        order = np.argsort(-mean, kind="stable")
+        chosen = order[apart(self.space, designs[order[: 16 * keep]])[:keep]]
+        return Survey(designs[chosen], mean[chosen], self.tried, tuple(self.failures))
+
+    def climb(self, starts: Floats, participants: int, keep: int) -> Survey:
+        """Climbs from the starts (S, B, V), best first, as far as so many participants lead; the starts come back too."""
+        few, many = max(50, self.n // 2), 4 * self.n
+        each, ends = self.space.blocks * (TRIED * few + RACING * many), list[Floats]()
+        passes = int(participants // each)
+        for number, start in enumerate(starts[: max(1, min(3, passes // 4))]):
+            share = passes // 2 if number == 0 and passes >= 8 else passes - passes // 2 if number == 1 else passes // 4
+            top = climb(self._points, self.space, start, self.rng, max(1, share), few, many)
+            self.tried += top.tried
+            ends.append(top.design)
+        pool = np.stack([*ends, *starts])[:keep]
+        nats = np.array([points.estimate().nats for points in self._points(pool, many)])
+        order = np.argsort(-nats, kind="stable")
+        chosen = order[apart(self.space, pool[order], 0.02)]
+        return Survey(pool[chosen], nats[chosen], self.tried, tuple(self.failures))
+
+    def _points(self, designs: Floats, n: int) -> list[Pointwise]:
+        from ..estimators.fresh import pointwise_at_each
+
+        points, failed = pointwise_at_each(self.estimator, designs, n, (*self.seed, 1), self.workers)
+        self.failures.extend(failed)
         return points
 
-    designs = _anywhere(estimator, space, max(keep, participants // (3 * few)), rng, good)
-    looks = np.array([points.estimate().nats for points in estimate(designs, few)])
-    designs = designs[np.argsort(-looks, kind="stable")]
-    best = designs[apart(space, designs[: 4 * keep])][:keep]
-    ends, tried = _climbs(estimate, space, best, participants, few, many, rng, lambda: spent)
-    pool = np.concatenate([*ends, best])
-    pool = pool[: max(keep, len(ends))]
-    nats = np.array([points.estimate().nats for points in estimate(pool, many)])
-    pool, nats = pool[np.argsort(-nats, kind="stable")], np.sort(nats)[::-1]
-    chosen = apart(space, pool)
-    return Survey(pool[chosen], nats[chosen], len(designs) + tried, tuple(failures))
+    def _estimates(self, designs: Floats) -> list[InformationEstimate]:
+        self.tried += len(designs)
+        return [points.estimate() for points in self._points(designs, self.n)]
 
+    def _surrogate(self, designs: Floats, estimates: list[InformationEstimate]) -> Surrogate:
+        return Surrogate(self.space, designs, [e.nats for e in estimates], [e.se for e in estimates])
 
-def _anywhere(estimator: Estimator, space: DesignSpace, count: int, rng: np.random.Generator, good: Floats | None) -> Floats:
-    """Designs over the whole space, a quarter of them baseline designs, and those known to be good; canonical."""
-    drawn = [spread(space, count - count // 4, rng), estimator.task.baseline(count // 4, rng)] if count > 3 else [spread(space, count, rng)]
-    return space.canonical(np.concatenate([*([] if good is None else [good]), *drawn]))
-
-
-def _climbs(
-    estimate: Estimate, space: DesignSpace, starts: Floats, participants: int, few: int, many: int, rng: np.random.Generator, spent: Any
-) -> tuple[list[Floats], int]:
-    """Where climbs from the starts end, (1, B, V) each, as many as the participants pay for; and how many designs they looked at."""
-    ends, tried, each = list[Floats](), 0, space.blocks * (TRIED * few + RACING * many)
-    for start in starts:
-        passes = (participants - spent() - len(starts) * many) // each
-        if passes < 1:
-            break
-        top = climb(estimate, space, start, rng, int(min(passes, 12)), few, many)
-        ends.append(top.design[None])
-        tried += top.tried
-    return ends, tried
+    def _candidates(self, task: Task, best: Floats, n: int) -> Floats:
+        """A quarter anywhere, the others around the best designs so far, some values moved to an edge; canonical, (n, B, V)."""
+        rng, space = self.rng, self.space
+        centre = to_unit(space, best[rng.integers(0, len(best), n - n // 4)])
+        width = rng.choice([0.02, 0.07, 0.2], (len(centre), 1, 1))
+        moved = centre + width * rng.standard_normal(centre.shape) * (rng.random(centre.shape) < 0.7)
+        edge = np.where(rng.random(centre.shape) < 0.5, 0.0, 1.0)
+        moved = np.where(rng.random(centre.shape) < 0.1, edge, moved)
+        return space.canonical(np.concatenate([spread(space, n // 4, rng), from_unit(space, moved)]))

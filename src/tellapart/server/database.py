@@ -36,8 +36,8 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self._together = _Together(self.engine) if self.is_sqlite else None
         try:
+            self._together = _Together(self.engine) if self.is_sqlite else None
             self._migrate()
         except OperationalError as error:
             where = self.engine.url.render_as_string(hide_password=True)

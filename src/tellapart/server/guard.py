@@ -84,7 +84,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app, self._body = app, limits.body
-        self._addresses, self._sessions = Buckets(limits.address), Buckets(limits.session)
+        self._addresses, self._starts, self._sessions = Buckets(limits.address), Buckets(limits.start), Buckets(limits.session)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -100,8 +100,7 @@ class Guard:
                 given.setdefault("cache-control", "no-store" if not scope["path"].startswith("/static/") else "no-cache")
             await send(message)
 
-        address, key = (scope.get("client") or ("",))[0], headers.get("authorization", "")
-        if not self._addresses.allows(address) or (key and not self._sessions.allows(key)):
+        if not self._allows(scope["path"], (scope.get("client") or ("",))[0], headers.get("authorization", "")):
             await _refuse(send_with_headers, 429, "too_often", {"retry-after": "1"})
             return
         body = await self._read(headers, receive)
@@ -109,6 +108,11 @@ class Guard:
             await _refuse(send_with_headers, 413, "too_large", {"connection": "close"})
             return
         await self._app(scope, _replay(body, receive), send_with_headers)
+
+    def _allows(self, path: str, address: str, key: str) -> bool:
+        if not self._addresses.allows(address) or (path == "/api/start" and not self._starts.allows(address)):
+            return False
+        return not key or not path.startswith("/api/") or self._sessions.allows(key)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
         """The whole body, or None if it is too large; no more than the limit is ever held."""

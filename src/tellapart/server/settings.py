@@ -50,13 +50,15 @@ class Limits(_Strict):
 
     Arguments:
         session: Requests of one session.
-        address: Starts and pages of one network address, behind which there may be a whole laboratory.
+        address: Requests of one network address, behind which there may be a whole laboratory.
+        start: Starts of one address; each takes a place, if only for a while.
         token: Wrong tokens of one address.
         body: Bytes of a request.
     """
 
     session: tuple[float, int] = (20.0, 100)
     address: tuple[float, int] = (500.0, 5000)
+    start: tuple[float, int] = (5.0, 600)
     token: tuple[float, int] = (0.2, 10)
     body: int = Field(default=64_000, ge=1_000)
 

@@ -46,11 +46,13 @@ class Checked:
         name: The model or task.
         findings: Errors first.
         speed: Participants simulated a second, for a model that can be simulated.
+        how: "compiled" or "not compiled", for an agent.
     """
 
     name: str
     findings: tuple[Finding, ...]
     speed: float | None = None
+    how: str = ""
 
     @property
     def sound(self) -> bool:
@@ -68,7 +70,8 @@ class Checked:
         if not self.speed:
             return ""
         seconds = TYPICAL_SEARCH / self.speed
-        told = f"{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
+        how = f"{self.how}, " if self.how else ""
+        told = f"{how}{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
         if seconds < PATIENCE:
             return told
         budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
@@ -106,9 +109,9 @@ class Findings:
         """Is there no error so far?"""
         return self.checked().sound
 
-    def checked(self, speed: float | None = None) -> Checked:
+    def checked(self, speed: float | None = None, how: str = "") -> Checked:
         """All findings, errors first."""
-        return Checked(self.name, tuple(sorted(self._all, key=lambda finding: finding.severity)), speed)
+        return Checked(self.name, tuple(sorted(self._all, key=lambda finding: finding.severity)), speed, how)
 
 
 def _got(error: TellapartError) -> str | None:

@@ -24,6 +24,7 @@ from ..priors import Prior, sample_priors
 from ..tasks.base import Task
 from ..tasks.sampling import sample, spread
 from ..tasks.scaling import from_unit, to_unit
+from .agents import check_agent, how_it_runs
 from .findings import Checked, Findings
 from .rules import departures_from_law, unrecorded_effects
 
@@ -60,7 +61,7 @@ class _ModelChecker:
 
     def checked(self) -> Checked:
         stages = [
-            [self._has_parameters],
+            [self._has_parameters, lambda: check_agent(self.model, self.task, self.findings, self.seed)],
             [self._can_be_simulated],
             [self._measure_speed, self._leaves_its_inputs_alone, self._follows_the_seed],
             [self._participants_are_independent, self._parameters_have_effects, self._design_has_effects, self._likelihood_fits],
@@ -71,7 +72,7 @@ class _ModelChecker:
             self.findings.run(stage)
             if not self.findings.sound:
                 break
-        return self.findings.checked(self.speed or None)
+        return self.findings.checked(self.speed or None, how_it_runs(self.model, self.task) if self.speed else "")
 
     def _has_parameters(self) -> None:
         parameters = self.model.parameters

@@ -49,11 +49,9 @@ class Calibration:
     @property
     def complaints(self) -> tuple[str, ...]:
         """What is wrong, in words."""
-        found = [] if self.models is None else [(self.models.verdict, "model probabilities", "are")]
-        found += [(part.verdict, _subject(part), "is") for part in self.parameters]
-        incomplete = "leave out what plain statistics of the data tell"
-        words = {"are": {"incomplete": incomplete}, "is": {"incomplete": incomplete.replace("leave", "leaves")}}
-        return tuple(f"{who} {words[verb].get(word, f'{verb} {word}')}" for word, who, verb in found if word != "no error found")
+        verdicts = [("model probabilities", self.models.verdict)] if self.models else []
+        verdicts += [(_subject(part), part.verdict) for part in self.parameters]
+        return tuple(_complaint(subject, verdict) for subject, verdict in verdicts if verdict != "no error found")
 
 
 def calibration(participants: Participants, rng: np.random.Generator, false_alarm: float = FALSE_ALARM) -> Calibration:
@@ -105,6 +103,13 @@ def _parameters(participants: Participants, m: int, statistics: Floats, level: f
     n = len(direction)
     along = (truth[-n:] * direction).sum(-1), (draws[-n:] * direction[:, None]).sum(-1)
     return [*parts, calibrate_ranks(ranks_among(*along, rng), count, level, model, by="statistics")]
+
+
+def _complaint(subject: str, verdict: str) -> str:
+    plural = subject.endswith("probabilities")
+    if verdict == "incomplete":
+        return f"{subject} {'leave' if plural else 'leaves'} out what plain statistics of the data tell"
+    return f"{subject} {'are' if plural else 'is'} {verdict}"
 
 
 def _subject(part: RankCalibration) -> str:

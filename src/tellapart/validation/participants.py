@@ -91,9 +91,9 @@ def ask(estimator: Estimator, simulations: Simulations, rng: np.random.Generator
             shares = torch.cat([estimator.log_model_probabilities(part) for part in torch.split(inputs, CHUNK)])
             log_q = shares.double().log_softmax(-1).cpu().numpy()
         for m in range(len(question.models) if question.about_parameters else 0):
-            priors, own = question.parameters(m), inputs[torch.from_numpy(simulations.model == m)]
-            parts = [estimator.sample_theta(part, m, draws, rng) for part in torch.split(own, CHUNK)] if priors else []
-            z = torch.cat(parts, dim=1).cpu().numpy() if parts else np.zeros((draws, len(own), 0))
+            priors, chosen = question.parameters(m), inputs[torch.from_numpy(simulations.model == m)]
+            parts = [estimator.sample_theta(part, m, draws, rng) for part in torch.split(chosen, CHUNK)] if priors else []
+            z = torch.cat(parts, dim=1).cpu().numpy() if parts else np.zeros((draws, len(chosen), 0))
             theta.append({name: prior.from_normal(z[:, :, p].T) for p, (name, prior) in enumerate(priors.items())})
     return Participants(estimator.task, question, simulations, log_q, tuple(theta))
 

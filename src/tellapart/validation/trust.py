@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 FALSE_ALARM = 0.01
 """The share that is flagged, at most, of participants simulated from a model."""
 
-NUMBER, CLOUD = 900, 300
-"""Simulated participants of each model, and how many of them are the cloud; a third of them if they are fewer."""
+NUMBER, CLOUD = 1200, 600
+"""Simulated participants of each model, and how many of them are the cloud; half of them if they are fewer."""
 
 NEIGHBOURS = 5
 """k."""
@@ -200,7 +200,7 @@ class _References:
 
     def compare(self, rows: NDArray[np.intp], m: int, described: tuple[Floats, ...], shown: Mask) -> tuple[NDArray[np.intp], int, Floats]:
         """The p-values under model `m` of people who are described, looking at the trials (B, T) that are shown."""
-        simulated, size = self.describe(self.models[m], shown), min(CLOUD, len(self.models[m]) // 3)
+        simulated, size = self.describe(self.models[m], shown), min(CLOUD, len(self.models[m]) // 2)
         views = [View.of(part[:size]) for part in simulated]
         usual, distance = (
             np.max([view.distance(part) for view, part in zip(views, parts, strict=True)], axis=0)

@@ -1,6 +1,7 @@
 """Biased random responding: one arm is favoured, and nothing is learned.
 
-The null model of any comparison: model 1 of Wilson & Collins (2019). Who is best described by it did not take part in the experiment in earnest.
+The null model of any comparison: model 1 of Wilson & Collins (2019). Who is best described by it did not take part in the experiment in
+earnest.
 """
 
 import numpy as np

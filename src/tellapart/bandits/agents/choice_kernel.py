@@ -2,8 +2,8 @@
 
     C[k] += alpha ([k was chosen] - C[k]) for all arms k,    P(k) is proportional to exp(beta C[k])
 
-The model of habit without reward: model 4 of Wilson & Collins (2019), after Akaishi, Umeda, Nagase & Sakai (2014). A model of learning that is not
-told apart from it explains nothing by rewards.
+The model of habit without reward: model 4 of Wilson & Collins (2019), after Akaishi, Umeda, Nagase & Sakai (2014). A model of learning
+that is not told apart from it explains nothing by rewards.
 """
 
 import numpy as np

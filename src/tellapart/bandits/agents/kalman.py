@@ -3,7 +3,8 @@
     gain = v[k] / (v[k] + noise^2),    m[k] += gain (r - m[k]),    v[k] *= 1 - gain    for the chosen arm k;
     v[j] += drift^2 for all arms, if arms may wander
 
-Rewards are thought of as normal around the mean of their arm; in bandits with wins and losses, `noise` = 0.5 is their largest standard deviation.
+Rewards are thought of as normal around the mean of their arm; in bandits with wins and losses, `noise` = 0.5 is their largest standard
+deviation.
 """
 
 import numpy as np

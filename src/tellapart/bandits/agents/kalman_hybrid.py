@@ -2,8 +2,9 @@
 
     P(k) = P(u_k + e_k is the largest),    u_k = value m[k] + relative sqrt(v[k]) + total m[k] / sqrt(sum of all v),    e_k ~ N(0, 1/2)
 
-For two arms it is the probit regression of Gershman (2018), Phi(value V + relative RU + total V / TU), where V is the difference of the means, RU that
-of the standard deviations and TU the total uncertainty. Only value: fixed random exploration; with relative: UCB; only total: Thompson sampling.
+For two arms it is the probit regression of Gershman (2018), Phi(value V + relative RU + total V / TU), where V is the difference of the
+means, RU that of the standard deviations and TU the total uncertainty. Only value: fixed random exploration; with relative: UCB; only
+total: Thompson sampling.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 
     P(k) is proportional to exp(beta m[k])
 
-The model of people in Daw, O'Doherty, Dayan, Seymour & Dolan (2006). Against Q-learning it tells whether learning slows down; against kalman-ucb,
-whether uncertainty attracts.
+The model of people in Daw, O'Doherty, Dayan, Seymour & Dolan (2006). Against Q-learning it tells whether learning slows down; against
+kalman-ucb, whether uncertainty attracts.
 """
 
 import tellapart as ta
@@ -16,5 +16,5 @@ class KalmanSoftmax(Beliefs):
     """An inverse temperature beta."""
 
     def choose(self, state):
-        mean, variance = state
+        mean, _ = state
         return ta.softmax(self.beta * mean)

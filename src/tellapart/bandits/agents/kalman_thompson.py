@@ -2,8 +2,8 @@
 
     P(k) = P(x_k is the largest),    x_k ~ N(m[k], (scale^2) v[k])
 
-Random exploration in proportion to uncertainty: Thompson (1933); as a model of people, Gershman (2018), with scale = 1. For two arms it is
-Phi((m[0] - m[1]) / (scale sqrt(v[0] + v[1]))).
+Random exploration in proportion to uncertainty: Thompson (1933); as a model of people, Gershman (2018), with scale = 1. For two arms it
+is Phi((m[0] - m[1]) / (scale sqrt(v[0] + v[1]))).
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 
     P(k) is proportional to exp(beta (m[k] + bonus sqrt(v[k])))
 
-Upper confidence bounds (Auer, Cesa-Bianchi & Fischer 2002) as a model of people: directed exploration, Wilson, Geana, White, Ludvig & Cohen (2014);
-Gershman (2018). A negative bonus avoids the unknown.
+Upper confidence bounds (Auer, Cesa-Bianchi & Fischer 2002) as a model of people: directed exploration, Wilson, Geana, White, Ludvig &
+Cohen (2014); Gershman (2018). A negative bonus avoids the unknown.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 
     Q[j] += forgetting (first_value - Q[j]) for all arms j that were not chosen
 
-For memory that fades: Barraclough, Conroy & Lee (2004); Ito & Doya (2009). Uncertain people and forgetful ones look alike in what they choose
-after a while, and differ in how soon they come back.
+For memory that fades: Barraclough, Conroy & Lee (2004); Ito & Doya (2009). Uncertain people and forgetful ones look alike in what they
+choose after a while, and differ in how soon they come back.
 """
 
 import numpy as np

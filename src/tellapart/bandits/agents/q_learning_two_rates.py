@@ -2,7 +2,8 @@
 
     Q[k] += alpha_gain delta if delta = r - Q[k] > 0, alpha_loss delta if not
 
-For optimism and pessimism in learning: Niv, Edlund, Dayan & O'Doherty (2012); Lefebvre, Lebreton, Meyniel, Bourgeois-Gironde & Palminteri (2017).
+For optimism and pessimism in learning: Niv, Edlund, Dayan & O'Doherty (2012); Lefebvre, Lebreton, Meyniel, Bourgeois-Gironde &
+Palminteri (2017).
 """
 
 import numpy as np

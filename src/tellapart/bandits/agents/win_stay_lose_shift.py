@@ -1,9 +1,10 @@
 """Win-stay, lose-shift: look back one trial only.
 
-After a win the same arm again with probability stay_win, after a loss another one with probability shift_loss; which other one is a matter of chance.
+After a win the same arm again with probability stay_win, after a loss another one with probability shift_loss; which other one is a
+matter of chance.
 
-The simplest strategy that adapts: Robbins (1952); model 2 of Wilson & Collins (2019) has one error rate for both. For rewards that are numbers, a
-win is a reward above a level.
+The simplest strategy that adapts: Robbins (1952); model 2 of Wilson & Collins (2019) has one error rate for both. For rewards that are
+numbers, a win is a reward above a level.
 """
 
 import numpy as np

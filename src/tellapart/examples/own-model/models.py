@@ -1,26 +1,28 @@
-"""Q-learning with a softmax choice: what an arm is worth is learned from prediction errors, from gains and losses at rates of their own.
-In each trial
+"""A theory as what a participant believes, how it chooses, how it learns: here from wins and from losses at rates of their own.
 
     values[k] += alpha · (reward - values[k]) for the chosen arm k,  alpha = alpha_win after a win, alpha_loss after a loss
     P(choose k) is proportional to exp(beta · values[k])
+
+It is written for one participant. The simulator, compiled, and the likelihood follow from it.
 """
 
 import numpy as np
-from scipy.special import softmax
 
 import tellapart as ta
 
-PRIORS = {"alpha_win": ta.Beta(1.2, 1.2), "alpha_loss": ta.Beta(1.2, 1.2), "beta": ta.Gamma(2, 3)}
 
-
-@ta.model(name="q-learning", parameters=PRIORS, vectorised=True)
-def q_learning(parameters, designs, rng, task, *, first_value: float = 0.5):
+@ta.agent(name="optimist", parameters={"alpha_win": ta.Beta(1.2, 1.2), "alpha_loss": ta.Beta(1.2, 1.2), "beta": ta.Gamma(2, 3)})
+class Optimist:
     """Two learning rates and an inverse temperature. `first_value` is what an arm is thought to be worth at first."""
-    alpha_win, alpha_loss, beta = (parameters[name][:, None, None] for name in PRIORS)  # (participants, 1, 1)
-    values = np.full(designs.shape, first_value)  # (participants, blocks, arms)
-    game = ta.BanditGame(designs, task.trials, rng)
-    for _ in range(task.trials):
-        chosen, reward = game.play(softmax(beta * values, axis=-1))
-        rate = np.where(reward == 1, alpha_win, alpha_loss)
-        values += chosen * rate * (reward - values)
-    return game.behavior
+
+    first_value: float = 0.5
+
+    def start(self, arms):
+        return np.full(arms, self.first_value)
+
+    def choose(self, state):
+        return ta.softmax(self.beta * state)
+
+    def learn(self, state, choice, reward):
+        rate = self.alpha_win if reward == 1 else self.alpha_loss
+        state[choice] += rate * (reward - state[choice])

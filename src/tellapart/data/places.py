@@ -1,0 +1,184 @@
+"""Where in the experiment each row belongs: which block, which trial of it.
+
+Blocks and trials may be counted from 0 or from 1; trials may run on over blocks; there may be no column for either, and then the order of
+rows says it. What was assumed is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .problems import Findings, some
+from .raw import RawTable, number
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The block and trial of each row, (R,), counted from 0."""
+
+    block: Indices
+    trial: Indices
+
+
+def find_places(
+    table: RawTable, people: Indices, block: str | None, trial: str | None, blocks: int, trials: int, findings: Findings
+) -> Places | None:
+    """Blocks and trials of rows, or None if there is a problem.
+
+    Arguments:
+        people: Whose row each is, (R,).
+        block, trial: Their columns, if there are any.
+        blocks, trials: B and T.
+    """
+    before = len(findings.problems)
+    counted = _numbers(table, trial, findings) if trial else None
+    if block:
+        b = _labelled_blocks(table, block, people, blocks, findings)
+    else:
+        b = _implied_blocks(people, counted, blocks, trials, trial, findings)
+    if len(findings.problems) > before or b is None:
+        return None
+    t = _trials(people, b, counted, trials, trial, findings)
+    _too_many(table, people, b, t, trials, findings)
+    return Places(b, t) if len(findings.problems) == before else None
+
+
+def _numbers(table: RawTable, column: str, findings: Findings) -> NDArray[np.float64] | None:
+    values = [number(text) for text in table[column]]
+    wrong = [row for row, value in enumerate(values) if value is None or value != int(value)]
+    if wrong:
+        where = some([f"{table.place(row)}: {table[column][row] or 'empty'}" for row in wrong])
+        findings.mend(
+            f"The column '{column}' is no count of trials.", "mend these rows, or --columns trial=none to go by the order of rows", where
+        )
+        return None
+    return np.array(values, np.float64)
+
+
+def _labelled_blocks(table: RawTable, column: str, people: Indices, blocks: int, findings: Findings) -> Indices | None:
+    """Blocks by a column of numbers or names."""
+    texts = table[column].astype(str)
+    empty = np.flatnonzero(texts == "")
+    if len(empty):
+        findings.mend(f"The column '{column}' is empty in {len(empty)} rows.", "fill it in", some([table.place(int(row)) for row in empty]))
+        return None
+    labels = list(dict.fromkeys(texts.tolist()))
+    values = {label: number(label) for label in labels}
+    if all(value is not None for value in values.values()):
+        labels = sorted(labels, key=lambda label: values[label] or 0.0)
+        found = {int(value or 0) for value in values.values()}
+        if found <= set(range(blocks)) or found <= set(range(1, blocks + 1)):
+            start = 0 if 0 in found else 1
+            findings.understood("block", column, f"counted from {start}")
+            return np.array([int(values[text] or 0) - start for text in texts], np.intp)
+    if len({float(value) if (value := values[label]) is not None else label for label in labels}) > blocks:
+        fix = "--rows COLUMN=TEXT for the rows that are trials, or mend 'blocks' of the task"
+        findings.mend(f"The column '{column}' has {len(labels)} blocks, and the task {blocks}.", fix, some(labels, 8))
+        return None
+    findings.understood("block", column, f"in this order: {some(labels)}")
+    return np.array([labels.index(text) for text in texts], np.intp)
+
+
+def _implied_blocks(
+    people: Indices, counted: NDArray[np.float64] | None, blocks: int, trials: int, trial: str | None, findings: Findings
+) -> Indices | None:
+    """Blocks where no column says them."""
+    if blocks == 1:
+        return np.zeros(len(people), np.intp)
+    if counted is not None:
+        restarts = _restarts(people, counted)
+        if restarts.max(initial=0) > 0:
+            if restarts.max() >= blocks:
+                fix = "add a column for the block, or --rows COLUMN=TEXT for the rows that are trials"
+                what = f"No column is the block, and '{trial}' begins anew {int(restarts.max())} times, in a task of {blocks} blocks."
+                findings.mend(what, fix)
+                return None
+            findings.understood("block", "", f"a new one where '{trial}' begins anew")
+            return restarts
+        start = 0 if (counted == 0).any() else 1
+        if trials < counted.max(initial=0) - start + 1 <= blocks * trials:
+            findings.understood("block", "", f"{trials} trials each, by '{trial}'")
+            return ((counted - start) // trials).astype(np.intp)
+    order = _order(people)
+    most = int(order.max(initial=0)) + 1
+    if most <= trials:
+        findings.understood("block", "", "no column: all trials are of the first block")
+        return np.zeros(len(people), np.intp)
+    if most == blocks * trials and (np.bincount(people) == most).all():
+        findings.understood("block", "", f"no column: {trials} rows each, in the order of rows")
+        return (order // trials).astype(np.intp)
+    what = f"There is no column for the block, and participants have up to {most} rows, in a task of {blocks} blocks of {trials} trials."
+    findings.mend(what, "--columns block=NAME, or add a column 'block'; --rows COLUMN=TEXT if some rows are no trials")
+    return None
+
+
+def _trials(
+    people: Indices, block: Indices, counted: NDArray[np.float64] | None, trials: int, column: str | None, findings: Findings
+) -> Indices:
+    """The trial of each row within its block."""
+    if counted is None:
+        findings.understood("trial", "", "no column: in the order of rows")
+        return _order(_pairs(people, block))
+    start = 0 if (counted == 0).any() else 1
+    within = counted - start
+    if (within >= 0).all() and within.max(initial=0) < trials:
+        findings.understood("trial", column or "", f"counted from {start}")
+        return within.astype(np.intp)
+    on = within - block * trials
+    if (on >= 0).all() and on.max(initial=0) < trials:
+        findings.understood("trial", column or "", f"counted from {start}, running on over blocks")
+        return on.astype(np.intp)
+    findings.understood("trial", column or "", "only its order is used, since its numbers count other things too")
+    return _ranks(_pairs(people, block), counted)
+
+
+def _too_many(table: RawTable, people: Indices, block: Indices, trial: Indices, trials: int, findings: Findings) -> None:
+    """More trials than the task has, or two rows for one."""
+    over = np.flatnonzero(trial >= trials)
+    if len(over):
+        counts = np.bincount(_pairs(people, block))
+        fix = "--rows COLUMN=TEXT for the rows that are trials, or mend 'trials' of the task"
+        where = some([table.place(int(row)) for row in over], 3)
+        findings.mend(
+            f"A participant has {int(counts.max())} rows in a block, and the task has {trials} trials.", fix, f"the first beyond: {where}"
+        )
+        return
+    place = _pairs(people, block) * trials + trial
+    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+    repeated = np.flatnonzero(first[inverse] != np.arange(len(place)))
+    if len(repeated):
+        pairs = [f"{table.place(int(first[inverse[row]]))} and {table.place(int(row))}" for row in repeated]
+        findings.mend(f"{len(repeated)} rows are about a trial that another row is about too.", "delete the duplicates", some(pairs, 3))
+
+
+def _pairs(people: Indices, block: Indices) -> Indices:
+    return np.asarray(people * (int(block.max(initial=0)) + 1) + block, np.intp)
+
+
+def _order(groups: Indices) -> Indices:
+    """The place of each row among those of its group, in the order of rows."""
+    return _ranks(groups, np.arange(len(groups), dtype=np.float64))
+
+
+def _ranks(groups: Indices, values: NDArray[np.float64]) -> Indices:
+    """The place of each row among those of its group, in ascending order of values."""
+    order = np.lexsort((np.arange(len(groups)), values, groups))
+    starts = np.concatenate([[True], groups[order][1:] != groups[order][:-1]])
+    ranks = np.empty(len(groups), np.intp)
+    position = np.arange(len(groups))
+    ranks[order] = position - np.maximum.accumulate(np.where(starts, position, 0))
+    return ranks
+
+
+def _restarts(people: Indices, counted: NDArray[np.float64]) -> Indices:
+    """How often the count of trials has begun anew before each row of a participant."""
+    restarts = np.zeros(len(people), np.intp)
+    for person in range(int(people.max(initial=-1)) + 1):
+        rows = np.flatnonzero(people == person)
+        restarts[rows] = np.concatenate([[0], np.cumsum(np.diff(counted[rows]) <= 0)])
+    return restarts

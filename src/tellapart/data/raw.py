@@ -1,0 +1,70 @@
+"""A table as it was found: everything is text, so that 007 stays 007, and empty cells are the empty text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Texts = NDArray[np.object_]
+
+MISSING = frozenset(
+    {"", "na", "n/a", "nan", "null", "none", "undefined", "missing", ".", "-", "timeout", "no response", "noresponse", "missed", "miss"}
+)
+"""Texts that stand for nothing, whatever their case."""
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """Columns of text of one length.
+
+    Arguments:
+        columns: Name to texts, (R,), stripped of spaces around them.
+        rows: Where each row is: the row of its file, as a spreadsheet counts it, (R,).
+        files: The file of each row, (R,).
+        source: What to call the table in messages.
+    """
+
+    columns: dict[str, Texts]
+    rows: NDArray[np.intp]
+    files: Texts
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Texts:
+        return self.columns[name]
+
+    def kept(self, which: NDArray[np.bool_]) -> RawTable:
+        """Some of the rows."""
+        return RawTable({name: values[which] for name, values in self.columns.items()}, self.rows[which], self.files[which], self.source)
+
+    def place(self, row: int) -> str:
+        """Where row number `row` of this table is found."""
+        several = len(set(self.files.tolist())) > 1
+        return f"row {self.rows[row]}" + (f" of {self.files[row]}" if several else "")
+
+
+def plain(name: str) -> str:
+    """A column's name without case, spaces and signs: "PROLIFIC_PID" is "prolificpid"."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def is_missing(values: Texts, also: frozenset[str] = frozenset()) -> NDArray[np.bool_]:
+    """Which texts stand for nothing."""
+    return np.array([text.lower() in MISSING or text in also for text in values], bool)
+
+
+def number(text: str) -> float | None:
+    """A text as a number, or None; a comma may be the decimal sign."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return float(text.replace(",", ".")) if re.fullmatch(r"[+-]?\d+,\d+", text) else None
+    except ValueError:
+        return None

@@ -1,0 +1,70 @@
+"""What a user says about a table: in the section [data] of a study file, or by options of the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Sequence
+
+from ..errors import DataError, StudyError, nearest
+
+KEYS = ("columns", "codes", "missing", "rows")
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """How a table is to be read, where it does not say so itself.
+
+    Arguments:
+        columns: What is wanted (participant, block, trial, a field) to the name of its column; "none" for no column.
+        codes: A field to the texts for 0, 1, 2, …; or to "ms" for a time that is in milliseconds.
+        missing: Texts that stand for a missed trial.
+        rows: A column to the texts of the rows that are trials; others are left out.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any]) -> TableSettings:
+        """The section [data] of a study file."""
+        for key in section:
+            if key not in KEYS:
+                raise StudyError(f"The key '{key}' is unknown.", where="[data]", fix=nearest(key, KEYS))
+        try:
+            columns = {str(k): str(v) for k, v in dict(section.get("columns", {})).items()}
+            codes, rows = ({str(k): _texts(v) for k, v in dict(section.get(key, {})).items()} for key in ("codes", "rows"))
+        except (TypeError, ValueError):
+            expected = 'columns = {choice = "response"}, codes = {choice = ["left", "right"]}, rows = {task = "choice"}'
+            raise StudyError("The section [data] cannot be understood.", expected=expected, got=dict(section)) from None
+        return cls(columns, codes, frozenset(_texts(section.get("missing", ()))), rows)
+
+    def with_options(
+        self, columns: Sequence[str] = (), codes: Sequence[str] = (), missing: Sequence[str] = (), rows: Sequence[str] = ()
+    ) -> TableSettings:
+        """The same, with options of the command line on top: "choice=response", "choice=left,right", "-1", "task=choice"."""
+        listed = {key: tuple(part.strip() for part in value.split(",")) for key, value in _pairs(codes, "--codes").items()}
+        chosen = {key: tuple(part.strip() for part in value.split(",")) for key, value in _pairs(rows, "--rows").items()}
+        return TableSettings(
+            {**self.columns, **_pairs(columns, "--columns")}, {**self.codes, **listed}, self.missing | set(missing), {**self.rows, **chosen}
+        )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(one) for one in value) if isinstance(value, list | tuple) else (_text(value),)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _pairs(options: Sequence[str], option: str) -> dict[str, str]:
+    """Options "name=value", of which several may be in one, separated by spaces."""
+    pairs = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise DataError("An option cannot be understood.", where=f"{option} {text}", expected=f"{option} NAME=VALUE")
+        pairs[name.strip()] = value.strip()
+    return pairs

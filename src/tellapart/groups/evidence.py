@@ -1,0 +1,206 @@
+"""The evidence of each person for each model: by likelihoods where every model has one, else by the network.
+
+People are not simulations: what they do may be rare under every prior, and there a network has seen little. A likelihood knows no such
+places. With draws z_1 … z_L on the normal scale, a share of them from the network's posterior q(z | y) and the rest from the prior,
+
+    p(y) ≈ the average over l of p(y | z_l) p(z_l) / mixture(z_l),     mixture = share q + (1 - share) prior,
+
+and the same weights make draws from the exact posterior. The spread of weights gives the error of each evidence. The prior's part keeps
+weights bounded where the network is wrong. Models that integrate their own likelihood give their evidence without error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..behavior import Behavior
+from ..models.base import IntegratedModel, LikelihoodModel
+from ..models.evidence import have_likelihoods
+from ..progress import Progress, unheard
+from .frequencies import Floats
+
+if TYPE_CHECKING:
+    from ..estimators.base import Estimator
+
+NETWORK = 0.8
+"""The share of draws that come from the network, where it has a posterior of the parameters."""
+
+TOGETHER = 20_000
+"""Pairs of a person and a draw whose likelihood is asked for at once."""
+
+WORK = 4_000_000
+"""Such pairs of a model, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleEvidence:
+    """What is known of each of N people by itself.
+
+    Arguments:
+        log_evidence: For each of M models, up to a constant for each person, (N, M).
+        se: Standard errors of these, (N, M); 0 where there is none.
+        draws: Model name to posterior draws of the parameters asked about, on the normal scale, (N, L, P).
+        route: "likelihoods", "network" or "refined network".
+        words: What was done, in a sentence or two.
+    """
+
+    log_evidence: Floats
+    se: Floats
+    draws: Mapping[str, Floats] = field(default_factory=dict)
+    route: str = "network"
+    words: str = ""
+
+    def probabilities(self, prior: Sequence[float]) -> Floats:
+        """Model probabilities of each person by itself, (N, M)."""
+        joint = self.log_evidence + np.log(prior)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
+
+
+def draws_for(people: int) -> int:
+    """How many draws of each person: the more people, the fewer, as memory has it."""
+    return int(np.clip(400_000 // max(people, 1), 1_000, 10_000))
+
+
+def network_evidence(estimator: Estimator, behavior: Behavior, designs: Floats, draws: int | None = None, seed: int = 0) -> PeopleEvidence:
+    """Evidences and draws by the network alone: p(y | m) is p(m | y) / p(m), up to a constant."""
+    import torch
+
+    question, rng = estimator.question, np.random.default_rng(seed)
+    parts = torch.split(estimator.inputs(behavior, designs), 1024)
+    count = draws_for(len(behavior)) if draws is None else draws
+    with torch.no_grad():
+        log_p = np.zeros((len(behavior), 1))
+        if question.about_models:
+            log_p = torch.cat([estimator.log_model_probabilities(part) for part in parts]).double().cpu().numpy() - question.log_prior
+        z = {
+            model.name: np.moveaxis(torch.cat([estimator.sample_theta(part, m, count, rng) for part in parts], dim=1).cpu().numpy(), 0, 1)
+            for m, model in enumerate(question.models)
+            if question.parameters(m)
+        }
+    words = "Model probabilities and parameters are the network's, which was trained on simulations with parameters from the priors."
+    return PeopleEvidence(log_p, np.zeros_like(log_p), z, "network", words)
+
+
+def likelihood_evidence(
+    estimator: Estimator, behavior: Behavior, designs: Floats, draws: int | None = None, seed: int = 0, progress: Progress = unheard
+) -> PeopleEvidence:
+    """Evidences and draws by likelihoods, the network proposing parameters."""
+    question, rng = estimator.question, np.random.default_rng(seed)
+    count = draws_for(len(behavior)) if draws is None else draws
+    columns, errors, kept = [], [], {}
+    assert have_likelihoods(question.models)
+    for m, model in enumerate(question.models):
+        progress(m, len(question.models), "evidence by likelihoods", model.name)
+        priors = question.parameters(m)
+        weighted = None
+        if priors or not isinstance(model, IntegratedModel):
+            weighted = _weigh(estimator, m, model, behavior, designs, min(count, max(WORK // max(len(behavior), 1), 200)), rng)
+        if isinstance(model, IntegratedModel):
+            columns.append(model.log_evidence(behavior, designs, estimator.task))
+            errors.append(np.zeros(len(behavior)))
+        else:
+            assert weighted is not None
+            columns.append(weighted.log_evidence)
+            errors.append(weighted.se)
+        if priors and weighted is not None:
+            kept[model.name] = weighted.resampled(list(priors), rng)
+    progress(1, 1, "evidence by likelihoods")
+    log_p, se = np.stack(columns, axis=1), np.stack(errors, axis=1)
+    return PeopleEvidence(log_p, se, kept, "likelihoods", _in_words(se))
+
+
+def _in_words(se: Floats) -> str:
+    exact = (
+        "every model integrates its own likelihood"
+        if not se.any()
+        else (
+            f"parameters were proposed by the network and the prior; standard errors of log evidences are {np.median(se[se > 0]):.3f} in the middle and"
+            f" {se.max():.3f} at most"
+        )
+    )
+    return f"Evidences were computed from the models' likelihoods: {exact}."
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """Draws of all parameters of a model on the normal scale, (N, L, P), and log weights, (N, L)."""
+
+    names: tuple[str, ...]
+    z: Floats
+    log_weights: Floats
+
+    @property
+    def log_evidence(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(logsumexp(self.log_weights, axis=1) - np.log(self.log_weights.shape[1]))
+
+    @property
+    def se(self) -> Floats:
+        """Of the log evidence, (N,)."""
+        w = np.exp(self.log_weights - self.log_weights.max(1, keepdims=True))
+        return np.asarray(w.std(1) / np.maximum(w.mean(1), 1e-300) / np.sqrt(w.shape[1]))
+
+    def resampled(self, wanted: list[str], rng: np.random.Generator) -> Floats:
+        """As many draws from the posterior, of the wanted parameters; systematic, so that weights are met as nearly as can be."""
+        w = np.exp(self.log_weights - self.log_weights.max(1, keepdims=True))
+        below = np.cumsum(w, axis=1) / w.sum(1, keepdims=True)
+        points = (np.arange(w.shape[1]) + rng.random((len(w), 1))) / w.shape[1]
+        chosen = np.stack([np.searchsorted(row, at) for row, at in zip(below, points, strict=True)]).clip(0, w.shape[1] - 1)
+        columns = [self.names.index(name) for name in wanted]
+        return np.take_along_axis(self.z, chosen[..., None], 1)[..., columns]
+
+
+def _weigh(
+    estimator: Estimator, m: int, model: LikelihoodModel, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator
+) -> _Weighted:
+    """Draws from the network and the prior, weighted to the posterior of model number `m`."""
+    names, asked = tuple(model.parameters), list(estimator.question.parameters(m))
+    z = rng.standard_normal((len(behavior), count, len(names)))
+    log_mixture = np.zeros((len(behavior), count))  # relative to the prior
+    flow = getattr(estimator, "flows", {})
+    if asked and f"{m}" in flow:
+        columns = [names.index(name) for name in asked]
+        z[:, : int(NETWORK * count), columns] = _proposed(estimator, m, behavior, designs, int(NETWORK * count), rng)
+        ratio = _log_ratio(estimator, m, behavior, designs, z[..., columns])
+        log_mixture = np.logaddexp(np.log(NETWORK) + ratio, np.log(1 - NETWORK))
+    return _Weighted(names, z, _log_likelihoods(estimator, model, behavior, designs, z) - log_mixture)
+
+
+def _proposed(estimator: Estimator, m: int, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Draws from the network's posterior, (N, count, P)."""
+    import torch
+
+    with torch.no_grad():
+        parts = torch.split(estimator.inputs(behavior, designs), 1024)
+        z = torch.cat([estimator.sample_theta(part, m, count, rng) for part in parts], dim=1)
+    return np.asarray(np.moveaxis(z.cpu().numpy(), 0, 1), np.float64)
+
+
+def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
+    """log q(z | y) / p(z) by the network's flow, (N, L)."""
+    import torch
+
+    flow, rows = estimator.flows[f"{m}"], []
+    with torch.no_grad():
+        summaries = torch.from_numpy(estimator.summaries(behavior, designs)).to(estimator.device)
+        for person, s in zip(z, summaries, strict=True):
+            points = torch.from_numpy(person.astype(np.float32)).to(estimator.device)
+            rows.append(flow.information(points, s.expand(len(points), -1)).double().cpu().numpy())
+    return np.stack(rows)
+
+
+def _log_likelihoods(estimator: Estimator, model: LikelihoodModel, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
+    """log p(y_n | z_nl), (N, L)."""
+    people, count, _ = z.shape
+    flat, whose = z.reshape(people * count, -1), np.repeat(np.arange(people), count)
+    found = np.empty(people * count)
+    for start in range(0, len(whose), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        theta = {name: prior.from_normal(flat[part, p]) for p, (name, prior) in enumerate(model.parameters.items())}
+        found[part] = model.log_likelihood(theta, behavior[whose[part]], designs[whose[part]], estimator.task)
+    return np.where(np.isnan(found), -np.inf, found).reshape(people, count)

@@ -1,0 +1,270 @@
+"""Do the models describe what people did? Statistics of their behavior, observed against predicted.
+
+For each model, simulated people with parameters from the prior play twice, with the same parameters: y and y'. A regression of the
+statistics T(y') on a description of y is the posterior predictive mean E[T(y') | y], for whatever simulator and without a draw from any
+posterior. For a person with data y it says what the model, having seen the person, expects of such a person. Predictions of several models
+are averaged by their probabilities.
+
+People whom the models describe differ from their prediction, T(y) - E[T(y') | y], as simulated ones do. Those who are most like a person
+before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. So each
+person's p-value is the share of like simulated people who are as far from their predictions, and a group's comes from groups that are put
+together of such people, one for each person. Neither assumes that the population follows the prior.
+
+References:
+    Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies.
+    Hjort, Dahl & Steinbakk (2006), Post-processing posterior predictive p values: why predictions must be calibrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..behavior import Behavior
+from ..models.failures import attempt
+from ..priors import sample_priors
+from ..progress import Progress, unheard
+from .frequencies import Counts, Floats
+from .statistics import closed_up, named_statistics
+
+if TYPE_CHECKING:
+    from ..estimators.base import Estimator
+
+SIMULATED, LIKE, GROUPS, ALARM = 3_000, 30, 1_000, 0.01
+"""People simulated of each model; how many are taken to be like a person; groups put together; and the p-value that is an alarm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Statistics of N people, observed against predicted.
+
+    Arguments:
+        names: S statistics.
+        models: M models.
+        observed: (N, S); NaN where somebody has no such statistic.
+        predicted: By each model, (M, N, S).
+        averaged: By all models, averaged by their probabilities, (N, S).
+        p: How many like simulated people are as far from their predictions, (N, S).
+        group_z: How far the average difference of the group is from that of simulated groups, in their standard deviations, (S,).
+        group_low, group_high: Between which the observed average of the group would lie in 95 % of simulated groups, (S,).
+        group_p: How many simulated groups are as far in any statistic: the p-value of all of them together.
+    """
+
+    names: tuple[str, ...]
+    models: tuple[str, ...]
+    observed: Floats
+    predicted: Floats
+    averaged: Floats
+    p: Floats
+    group_z: Floats
+    group_low: Floats
+    group_high: Floats
+    group_p: float
+
+    @property
+    def alarm(self) -> bool:
+        """Do the models fail to describe the group?"""
+        return self.group_p <= ALARM
+
+    @property
+    def worst(self) -> str:
+        """The statistic that is described worst."""
+        return self.names[int(np.nanargmax(np.abs(self.group_z)))]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each statistic: the group's average, observed and predicted."""
+        rows = []
+        for s, name in enumerate(self.names):
+            by_model = {f"predicted.{model}": _average(self.predicted[m, :, s]) for m, model in enumerate(self.models)}
+            ends = {"low": float(self.group_low[s]), "high": float(self.group_high[s]), "z": float(self.group_z[s])}
+            rows.append(
+                {
+                    "statistic": name,
+                    "observed": _average(self.observed[:, s]),
+                    "predicted": _average(self.averaged[:, s]),
+                    **ends,
+                    **by_model,
+                }
+            )
+        return rows
+
+
+class Predictor:
+    """What models expect of people whose data have been seen.
+
+    Arguments:
+        estimator: Describes behavior, and says how probable models are.
+        designs: What people were run at, (N, B, V).
+        masks: Which trials of theirs are recorded, gaps closed up, (N, B, T).
+        n: Simulated people of each model.
+    """
+
+    def __init__(
+        self,
+        estimator: Estimator,
+        designs: Floats,
+        masks: NDArray[np.bool_],
+        n: int = SIMULATED,
+        seed: int = 0,
+        progress: Progress = unheard,
+    ) -> None:
+        self.estimator, rng = estimator, np.random.default_rng(seed)
+        question, task = estimator.question, estimator.task
+        firsts, seconds, models, drawn_designs = [], [], [], []
+        for m, model in enumerate(question.models):
+            progress(m, len(question.models) + 1, "simulating people twice", model.name)
+            like = rng.integers(0, len(masks), n)
+            first, second, kept = _twice(model, designs[like], masks[like], rng, task)
+            firsts.append(first)
+            seconds.append(second)
+            models += [m] * len(first)
+            drawn_designs.append(designs[like][kept])
+        self.model, where = np.array(models), np.concatenate(drawn_designs)
+        first, second = Behavior.concatenate(firsts), Behavior.concatenate(seconds)
+        statistics, again = (named_statistics(task, part) for part in (first, second))
+        self.names = tuple(statistics)
+        self._usual = np.array([float(np.nanmean(values)) if np.isfinite(values).any() else 0.0 for values in statistics.values()])
+        self._features = _Features(self._raw(first, where, statistics), rng)
+        described, target = self._features(self._raw(first, where, statistics)), self._filled(again)
+        self._maps = [_ridge(described[self.model == m], target[self.model == m]) for m in range(len(question.models))]
+        self.described = self._features.plain(self._raw(first, where, statistics))
+        self.residual = self._residual(second, where, again)
+
+    def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
+        """Check N people."""
+        statistics = named_statistics(self.estimator.task, behavior)
+        raw = self._raw(behavior, designs, statistics)
+        by_model, averaged = self._predicted(raw)
+        observed = np.stack(list(statistics.values()), axis=1)
+        residual = np.where(np.isfinite(observed), observed - averaged, np.nan)
+        like = _nearest(self._features.plain(raw), self.described, LIKE)
+        far = np.abs(residual[:, None, :]) <= np.abs(self.residual[like]) + 1e-12
+        p = np.where(np.isfinite(residual), (1 + far.sum(1)) / (1 + LIKE), np.nan)
+        z, half, centre, group_p = self._group(residual, like, np.random.default_rng(seed))
+        expected = np.array([_average(averaged[np.isfinite(residual[:, s]), s]) for s in range(len(self.names))]) + centre
+        return Prediction(
+            self.names, self.estimator.question.names, observed, by_model, averaged, p, z, expected - half, expected + half, group_p
+        )
+
+    def _group(self, residual: Floats, like: Counts, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
+        """How far the group's average and spread of residuals are from those of groups of like people: z, half an interval, centre, p."""
+        chosen = like[np.arange(len(like)), rng.integers(0, LIKE, (GROUPS, len(like)))]
+        known = np.isfinite(residual)
+        simulated = np.where(known, self.residual[chosen], np.nan)
+        observed, nulls = _moments(residual[None])[0], _moments(simulated)
+        centre, spread = np.nanmean(nulls, 0), np.maximum(np.nanstd(nulls, 0), 1e-9)
+        z, null_z = (observed - centre) / spread, (nulls - centre) / spread
+        highest = np.nanmax(np.abs(np.concatenate([z[None], null_z])), axis=1)
+        size = len(self.names)
+        group_p = (1 + int((highest[1:] >= highest[0]).sum())) / (1 + GROUPS)
+        return z[:size], 1.96 * spread[:size], centre[:size], float(group_p)
+
+    def _residual(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats]) -> Floats:
+        """What was observed minus what was predicted, 0 where there is no such statistic, (N, S)."""
+        _, averaged = self._predicted(self._raw(behavior, designs, statistics))
+        observed = np.stack(list(statistics.values()), axis=1)
+        return np.where(np.isfinite(observed), observed - averaged, 0.0)
+
+    def _predicted(self, raw: Floats) -> tuple[Floats, Floats]:
+        """Predictions by each model (M, N, S), and averaged by their probabilities (N, S)."""
+        described = self._features(raw)
+        by_model = np.stack([described @ weights for weights in self._maps])
+        shares = raw[:, : len(self._maps)]
+        return by_model, np.einsum("nm,mns->ns", shares, by_model)
+
+    def _raw(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats]) -> Floats:
+        """Model probabilities, learned summaries and statistics of N people, (N, F)."""
+        return np.concatenate(
+            [model_shares(self.estimator, behavior, designs), self.estimator.summaries(behavior, designs), self._filled(statistics)], axis=1
+        )
+
+    def _filled(self, statistics: dict[str, Floats]) -> Floats:
+        """Statistics (N, S), what is unknown being as usual."""
+        values = np.stack(list(statistics.values()), axis=1)
+        return np.where(np.isfinite(values), values, self._usual)
+
+
+def check_predictions(
+    estimator: Estimator, behavior: Behavior, designs: Floats, *, n: int = SIMULATED, seed: int = 0, progress: Progress = unheard
+) -> Prediction:
+    """Check what N people did against what the models expect of them.
+
+    Arguments:
+        designs: What they were run at, (N, B, V).
+        n: Simulated people of each model.
+    """
+    people = closed_up(behavior)
+    return Predictor(estimator, designs, people.mask, n, seed, progress).predict(people, designs, seed)
+
+
+def model_shares(estimator: Estimator, behavior: Behavior, designs: Floats) -> Floats:
+    """Model probabilities by the network, (N, M); 1 if there is one model."""
+    import torch
+
+    if not estimator.question.about_models:
+        return np.ones((len(behavior), 1))
+    with torch.no_grad():
+        inputs = estimator.inputs(behavior, designs)
+        return np.asarray(
+            torch.cat([estimator.log_model_probabilities(part) for part in torch.split(inputs, 1024)]).double().softmax(-1).cpu().numpy()
+        )
+
+
+class _Features:
+    """A description as numbers of one size, and smooth functions of them: what a linear map of predicts well."""
+
+    def __init__(self, raw: Floats, rng: np.random.Generator, width: int = 200) -> None:
+        self.centre, spread = raw.mean(0), raw.std(0)
+        self.scale = np.where(spread > 1e-9, 1 / np.maximum(spread, 1e-9), 0.0)
+        self.weights = rng.standard_normal((raw.shape[1], width)) / np.sqrt(raw.shape[1])
+        self.offsets = rng.standard_normal(width)
+
+    def plain(self, raw: Floats) -> Floats:
+        return np.asarray(np.clip((raw - self.centre) * self.scale, -6, 6))
+
+    def __call__(self, raw: Floats) -> Floats:
+        plain = self.plain(raw)
+        return np.concatenate([np.ones((len(raw), 1)), plain, np.tanh(1.5 * plain @ self.weights + self.offsets)], axis=1)
+
+
+def _twice(model: Any, designs: Floats, masks: NDArray[np.bool_], rng: np.random.Generator, task: Any) -> tuple[Behavior, Behavior, Counts]:
+    """The same simulated people in two experiments, as many trials of each block as masks say; and which could be simulated."""
+    parameters = sample_priors(model.parameters, len(designs), rng)
+    plays = [attempt(model, parameters, designs, rng, task) for _ in range(2)]
+    kept = np.setdiff1d(np.arange(len(designs)), [place for _, failures in plays for place in failures])
+    first, second = (_cut(behavior[kept], masks[kept]) for behavior, _ in plays)
+    return first, second, kept
+
+
+def _cut(behavior: Behavior, masks: NDArray[np.bool_]) -> Behavior:
+    """As if each block had ended when the person's did."""
+    blocks, trials = masks.shape[1:]
+    shorter = behavior.first(blocks=blocks, trials=trials)
+    return Behavior(shorter.fields, shorter.mask & masks)
+
+
+def _ridge(features: Floats, target: Floats, penalty: float = 1e-2) -> Floats:
+    """The linear map (F, S) from features (N, F) to targets (N, S) with a small penalty."""
+    square = features.T @ features + penalty * len(features) * np.eye(features.shape[1])
+    return np.asarray(np.linalg.solve(square, features.T @ target), np.float64)
+
+
+def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:
+    """The `k` of the cloud nearest to each point, (N, k)."""
+    from scipy.spatial import cKDTree
+
+    return np.asarray(cKDTree(cloud).query(points, min(k, len(cloud)))[1], np.intp).reshape(len(points), -1)
+
+
+def _moments(residual: Floats) -> Floats:
+    """Mean and mean square over people of residuals (G, N, S), (G, 2 S)."""
+    with np.errstate(invalid="ignore"):
+        return np.concatenate([np.nanmean(residual, 1), np.nanmean(residual**2, 1)], axis=1)
+
+
+def _average(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")

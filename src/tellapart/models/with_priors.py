@@ -1,0 +1,126 @@
+"""Other priors for the parameters of a model.
+
+    ta.with_priors(ta.AEG(), epsilon=ta.Beta(1, 9))          in Python
+    priors.epsilon = "beta(1, 9)"                            in a study file, under the model
+
+A model that integrates over its parameters by itself (`IntegratedModel`) does so for the priors that it came with. With others its evidence
+is that of any model with a likelihood (`evidence.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+import numpy as np
+
+from .. import priors as shipped
+from ..behavior import Behavior
+from ..errors import ModelError, nearest
+from ..priors import Prior
+from ..tasks.base import Task
+from .base import Floats, LikelihoodModel, Model, Parameters
+
+_NAMES = ("Uniform", "Normal", "LogNormal", "Beta", "Gamma", "HalfNormal", "Categorical", "Integers")
+PRIORS = {name: getattr(shipped, name) for name in _NAMES}
+_BY_NAME = {name.lower(): kind for name, kind in PRIORS.items()}
+
+
+@dataclass(frozen=True)
+class _ChangedPriors(Model):
+    """A model with other priors of some parameters."""
+
+    model: Model
+    changed: tuple[tuple[str, Prior], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.model.name)
+
+    @property
+    def parameters(self) -> Mapping[str, Prior]:
+        return {**self.model.parameters, **dict(self.changed)}
+
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+        return self.model.simulate(parameters, designs, rng, task)
+
+    def __getattr__(self, name: str) -> Any:
+        """Options and whatever else the model has."""
+        if name.startswith("__") or name == "model":
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+
+class _LikelihoodWithChangedPriors(_ChangedPriors, LikelihoodModel):
+    """The same for a model with a likelihood."""
+
+    def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+        assert isinstance(self.model, LikelihoodModel)
+        return self.model.log_likelihood(parameters, behavior, designs, task)
+
+
+def with_priors(model: Model, /, **priors: Prior | str) -> Model:
+    """The same model with other priors of some of its parameters.
+
+    Arguments:
+        priors: A prior for each parameter whose prior is to change, or its text: "beta(1.5, 1.5)".
+    """
+    changed = {}
+    for name, prior in priors.items():
+        if name not in model.parameters:
+            what, known = f"The model '{model.name}' has no parameter '{name}'.", model.parameters
+            raise ModelError(what, expected=", ".join(known), fix=nearest(name, known), key=f"priors.{name}")
+        changed[name] = prior if isinstance(prior, Prior) else parse_prior(prior, f"priors.{name}")
+    if not changed:
+        return model
+    together = {**priors_of(model), **changed}
+    kind = _LikelihoodWithChangedPriors if isinstance(model, LikelihoodModel) else _ChangedPriors
+    return kind(shipped_with(model), tuple(together.items()))
+
+
+def shipped_with(model: Any) -> Any:
+    """The model as it is without changed priors; anything else as it is."""
+    return model.model if isinstance(model, _ChangedPriors) else model
+
+
+def priors_of(model: Any) -> dict[str, Prior]:
+    """The priors that were changed, by parameter."""
+    return dict(model.changed) if isinstance(model, _ChangedPriors) else {}
+
+
+def parse_prior(text: Any, key: str | None = None) -> Prior:
+    """The prior that a text like "beta(1.5, 1.5)" means, or a `ModelError`.
+
+    Arguments:
+        key: The setting that it is about.
+    """
+    match = re.fullmatch(r"\s*([A-Za-z][\w -]*?)\s*\(([^()]*)\)\s*", text) if isinstance(text, str) else None
+    expected = '"beta(1.5, 1.5)", "lognormal(0, 1)", "uniform(0, 1)", …'
+    if match is None:
+        raise ModelError("This is no prior.", expected=expected, got=repr(text), key=key)
+    kind = _BY_NAME.get(re.sub(r"[\s_-]", "", match[1]).lower())
+    if kind is None:
+        raise ModelError(f"The prior '{match[1]}' is unknown.", expected=expected, fix=nearest(match[1], _BY_NAME), key=key)
+    try:
+        numbers = [float(number) for number in match[2].split(",") if number.strip()]
+        return kind(tuple(numbers)) if kind is shipped.Categorical else kind(*(_whole(n) for n in numbers))
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"The numbers of the prior '{match[1]}' are not what it needs.", expected=expected, got=repr(text), key=key
+        ) from None
+    except ModelError as error:
+        raise ModelError(error.what, expected=error.expected, got=repr(text), fix=error.fix, key=key) from None
+
+
+def format_prior(prior: Prior) -> str:
+    """A prior as text that `parse_prior` reads."""
+    name = next((name for name, kind in PRIORS.items() if kind is type(prior)), None)
+    if name is None:
+        raise ModelError("This prior cannot be written to a study file.", expected=", ".join(PRIORS), got=type(prior).__name__)
+    settings: tuple[Any, ...] = tuple(vars(prior).values())
+    numbers = settings[0] if isinstance(prior, shipped.Categorical) else settings
+    return f"{name.lower()}({', '.join(repr(number) for number in numbers)})"
+
+
+def _whole(number: float) -> float | int:
+    return int(number) if number.is_integer() else number

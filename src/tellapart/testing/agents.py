@@ -1,0 +1,144 @@
+"""Is this agent fit to be used? What can be said of an agent beyond what is checked of any model, with the line.
+
+Its functions ask for nothing that a participant does not know yet (`models/roles.py` refuses it); participants do not share what they
+remember; to be asked for probabilities is not to learn; what it draws has the probabilities that it says; compiled and
+uncompiled it does the same.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..models.agents import Agent, NotCompiled
+from ..models.base import Model
+from ..models.chance import beyond_chance, standardised
+from ..models.live import LiveParticipant, plain_state
+from ..models.with_priors import shipped_with
+from ..priors import medians, sample_priors
+from ..tasks.base import Task
+from ..tasks.sampling import spread
+from .findings import Findings
+
+TRIALS, PEOPLE = 12, 6
+"""Trials that are played in plain Python, and participants who do."""
+
+
+def check_agent(model: Model, task: Task, findings: Findings, seed: int) -> None:
+    """Check an agent at a task; says nothing of other models."""
+    agent = shipped_with(model)
+    if isinstance(agent, Agent):
+        checker = _AgentChecker(agent, model, task, findings, seed)
+        for check in (checker.is_compiled, checker.starts_anew, checker.keeps_to_itself, checker.chooses_without_learning):
+            check()
+        checker.draws_as_it_says()
+
+
+def how_it_runs(model: Model, task: Task) -> str:
+    """In a word, for an agent."""
+    agent = shipped_with(model)
+    return "" if not isinstance(agent, Agent) else "compiled" if agent.not_compiled(task) is None else "not compiled"
+
+
+class _AgentChecker:
+    """Checks of one agent at one task."""
+
+    def __init__(self, agent: Agent, model: Model, task: Task, findings: Findings, seed: int) -> None:
+        self.agent, self.task, self.findings, self.name = agent, task, findings, agent.name
+        rng = np.random.default_rng([seed, 20])
+        draws = sample_priors(model.parameters, PEOPLE, rng)
+        self.people = [medians(model.parameters), *({name: float(v[i]) for name, v in draws.items()} for i in range(PEOPLE - 1))]
+        self.designs = spread(task.design_space, PEOPLE, rng)
+
+    def is_compiled(self) -> None:
+        reason = self.agent.not_compiled(self.task)
+        if reason is None:
+            return
+        place = re.match(r"(.+?, line \d+): (.*)", reason)
+        where, got = (place[1], place[2]) if place else (None, reason)
+        fix = "write that line with numbers, arrays, tuples and loops; see docs/agents.md for what can be compiled"
+        self.findings.warning(f"'{self.name}' is not compiled: it runs as plain Python, which is slow.", fix, where=where, got=got)
+        warnings.simplefilter("ignore", NotCompiled)  # it has been said
+
+    def starts_anew(self) -> None:
+        """Two participants begin with states of their own."""
+        states = [_arrays(self._begun(0)._state) for _ in range(2)]
+        if any(np.shares_memory(one, other) for one in states[0] for other in states[1]):
+            fix = "make the state inside of `start`, for example np.zeros(arms); what is made outside of it exists once"
+            what = f"The participants of '{self.name}' share one state: what one of them learns, the next one knows."
+            self.findings.error(what, fix, where=self.agent.roles.where("start"))
+
+    def keeps_to_itself(self) -> None:
+        """A participant does the same whoever took part before."""
+        before, _, after = (self._played(person) for person in (0, 1, 0))
+        if before != after and self.findings.sound:
+            role = "learn" if "learn" in self.agent.roles.functions else "choose"
+            fix = "keep what is remembered in the state, and change nothing else: no global variables, no default arguments"
+            what = f"A participant of '{self.name}' does something else once others have taken part."
+            self.findings.error(what, fix, where=self.agent.roles.where(role))
+
+    def chooses_without_learning(self) -> None:
+        if "choose" not in self.agent.roles.functions:
+            return
+        person = self._begun(0)
+        before = plain_state(person._state)
+        person.probabilities()
+        if plain_state(person._state) != before:
+            fix = "work on a copy, state.copy(), and change the state in `learn` alone: a participant may be asked more than once"
+            what = f"To be asked for its probabilities changes the state of '{self.name}'."
+            self.findings.error(what, fix, where=self.agent.roles.where("choose"))
+
+    def draws_as_it_says(self) -> None:
+        """An agent that has both `respond` and `choose` draws with the probabilities that it says."""
+        if not {"respond", "choose"} <= {*self.agent.roles.functions} or self.agent.roles.latent:
+            return
+        levels = int(self._begun(0)._numbers[0])
+
+        def differences(again: int, n: int) -> dict[str, float]:
+            rng, x = np.random.default_rng([again, 21]), np.zeros((2, levels))
+            for i in range(n):
+                person = self._begun(i % PEOPLE, seed=1000 * again + i)
+                for _ in range(i % TRIALS):
+                    person.learn(*self._trial(person.respond(), rng))
+                shares, drawn = person.probabilities(), person.respond()
+                rank = np.argsort(np.argsort(-shares, kind="stable"))  # the most probable first: arms may differ in both directions
+                difference = np.eye(levels)[rank[int(*drawn.values())]] - np.eye(levels)[rank[rng.choice(levels, p=shares)]]
+                x += np.stack([difference, difference**2])
+            return {str(k): float(standardised(x[0, k], x[1, k])) for k in range(levels)}
+
+        if beyond_chance(differences, 1500):
+            what = f"'{self.name}' does not respond with the probabilities that it says it chooses with."
+            self.findings.error(what, "compare `respond` with `choose`", where=self.agent.roles.where("respond"))
+
+    def _begun(self, i: int, seed: int = 3) -> LiveParticipant:
+        """A participant at the beginning of the first block."""
+        person = self.agent.live(self.people[i], self.task, seed)
+        person.begin(self.designs[i, 0])
+        return person
+
+    def _played(self, i: int) -> list[Any]:
+        """What a participant does and knows, trial by trial."""
+        person, rng, told = self._begun(i), np.random.default_rng([i, 22]), []
+        for _ in range(TRIALS):
+            responses = person.respond()
+            person.learn(*self._trial(responses, rng))
+            told.append([{name: float(value) for name, value in responses.items()}, plain_state(person._state)])
+        return told
+
+    def _trial(self, responses: dict[str, Any], rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, float]]:
+        """Responses, and outcomes that the task could record."""
+        ends = {"binary": 2, "count": 5}
+        kinds = {f.name: (f.kind, ends.get(f.kind, f.levels or 1)) for f in self.task.outcomes}
+        return responses, {
+            name: float(rng.random() if kind in ("real", "positive") else rng.integers(0, end)) for name, (kind, end) in kinds.items()
+        }
+
+
+def _arrays(state: Any) -> list[Any]:
+    """The arrays that a state is made of."""
+    if isinstance(state, (tuple, list)):
+        return [array for part in state for array in _arrays(part)]
+    return [state] if isinstance(state, np.ndarray) else []

@@ -1,0 +1,384 @@
+"""Tables in the forms that people have: read at the first try, or after one question."""
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from people import FOUR, THREE, TWO, assert_same, rows_of, simulate, write
+
+import tellapart as ta
+from tellapart.data.problems import TableError
+from tellapart.data.settings import TableSettings
+from tellapart.data.understand import understand
+
+
+@dataclass(frozen=True)
+class Dots(ta.Task):
+    """Left or right, and how fast."""
+
+    name: ClassVar[str] = "dots"
+    blocks: ClassVar[int] = 1
+    trials: ClassVar[int] = 8
+
+    @property
+    def fields(self):
+        return ta.Field("response", "binary"), ta.Field("rt", "positive")
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace(1, [ta.Variable("coherence")])
+
+    def baseline(self, n, rng):
+        return rng.random((n, 1, 1))
+
+
+def answered(error):
+    """The settings that the first answer of the one question of an error gives."""
+    assert not error.problems, error
+    assert len(error.questions) == 1, error
+    option, _, value = error.questions[0].answers[0][1].partition(" ")
+    return TableSettings().with_options(**{option.removeprefix("--"): [value]})
+
+
+def reading(understanding, what):
+    return next(how for one, _, how in understanding.lines if one == what)
+
+
+def test_our_own_table(tmp_path):
+    behavior = simulate(THREE, missed=0.2)
+    path = tmp_path / "data.csv"
+    behavior.to_table().to_csv(path, index=False)
+    assert_same(understand([path], THREE).behavior, behavior)
+
+
+def test_hbayesdm_two_arms(tmp_path):
+    behavior = simulate(TWO)
+    rows = [(r["participant"], r["trial"] + 1, r["choice"] + 1, 2 * r["reward"] - 1) for r in rows_of(behavior)]
+    found = understand([write(tmp_path / "bandit2arm.txt", ["subjID", "trial", "choice", "outcome"], rows, "\t")], TWO)
+    assert_same(found.behavior, behavior)
+    assert reading(found, "choice").startswith("counted from 1")
+    assert reading(found, "reward").startswith("-1 and 1")
+
+
+def test_hbayesdm_gain_and_loss(tmp_path):
+    behavior = simulate(FOUR)
+    rows = [(r["participant"], 100 * r["reward"], -50 * (1 - r["reward"]), r["choice"] + 1) for r in rows_of(behavior)]
+    found = understand([write(tmp_path / "bandit4arm.txt", ["subjID", "gain", "loss", "choice"], rows, "\t")], FOUR)
+    assert_same(found.behavior, behavior)
+    assert "order of rows" in reading(found, "trial")
+
+
+def test_hbayesdm_reversal_with_blocks(tmp_path):
+    behavior = simulate(THREE)
+    header = ["ExperimentName", "subjID", "block", "trial", "choice", "outcome", "choiceSwitch", "choice.ACC", "choice.RT", "Subject_Block"]
+    rows = [
+        (
+            "prl",
+            r["participant"],
+            r["block"] + 1,
+            r["trial"] + 1,
+            r["choice"] + 1,
+            2 * r["reward"] - 1,
+            0,
+            1,
+            433,
+            f"{r['participant']}_{r['block']}",
+        )
+        for r in rows_of(behavior)
+    ]
+    assert_same(understand([write(tmp_path / "prl.txt", header, rows, "\t")], THREE).behavior, behavior)
+
+
+def test_gershman_exploration(tmp_path):
+    """mu1 and mu2 are named like a design, but are no probabilities: they are not used, and that is said."""
+    task = ta.BernoulliBandit(2, 2, 6)
+    behavior = simulate(task)
+    rows = [(r["participant"], r["block"] + 1, r["trial"] + 1, -3, 12, r["choice"] + 1, r["reward"], 612) for r in rows_of(behavior)]
+    found = understand([write(tmp_path / "data.csv", ["subject", "block", "trial", "mu1", "mu2", "choice", "reward", "RT"], rows)], task)
+    assert_same(found.behavior, behavior)
+    assert found.designs is None
+    assert "outside of its range" in reading(found, "no design")
+
+
+def test_designs_in_columns(tmp_path):
+    behavior = simulate(THREE)
+    rng = np.random.default_rng(0)
+    designs = rng.random((3, 2, 3)).round(3)
+    rows = [(*r.values(), *designs[i // 12, r["block"]]) for i, r in enumerate(rows_of(behavior))]
+    found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "p1", "p2", "p3"], rows)], THREE)
+    np.testing.assert_allclose(found.designs, designs)
+    again = tmp_path / "again.csv"
+    found.to_table().to_csv(again, index=False)
+    np.testing.assert_allclose(understand([again], THREE).designs, designs)
+
+
+def test_designs_in_a_table_of_their_own(tmp_path):
+    behavior = simulate(THREE)
+    data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])
+    designs = np.random.default_rng(0).random((3, 2, 3)).round(3)
+    rows = [(label, b + 1, *designs[i, b]) for i, label in enumerate(behavior.participants) for b in range(2)]
+    table = write(tmp_path / "designs.csv", ["participant", "block", "arm 0", "arm 1", "arm 2"], rows)
+    np.testing.assert_allclose(understand([data], THREE, designs=table).designs, designs)
+
+
+def test_one_file_a_person_with_spaces_in_headers(tmp_path):
+    behavior = simulate(TWO, ["01", "02", "10"])
+    for label in behavior.participants:
+        rows = [
+            (r["trial"] + 1, 1000 * r["trial"], ("left", "right")[r["choice"]], 0.5, r["reward"])
+            for r in rows_of(behavior)
+            if r["participant"] == label
+        ]
+        write(tmp_path / f"{label}.csv", ["trial number", " time", " side choice", " RT", " observed reward"], rows)
+    found = understand([tmp_path], TWO)
+    assert_same(found.behavior, behavior)
+    assert "names of files" in reading(found, "participant")
+
+
+def test_psych_ds(tmp_path):
+    behavior = simulate(THREE, ["a1", "a2"])
+    (tmp_path / "dataset_description.json").write_text(json.dumps({"name": "x", "@type": "Dataset", "variableMeasured": ["choice"]}))
+    (tmp_path / "data" / "raw").mkdir(parents=True)
+    for label in behavior.participants:
+        rows = [(r["block"], r["trial"], r["choice"], r["reward"]) for r in rows_of(behavior) if r["participant"] == label]
+        write(tmp_path / "data" / "raw" / f"subject-{label}_session-1_data.csv", ["block", "trial", "choice", "reward"], rows)
+    assert_same(understand([tmp_path], THREE).behavior, behavior)
+
+
+def jspsych_screens(behavior, label, *, subject=True):
+    """The screens that one participant saw: fullscreen, instructions, practice, then two screens for each trial, choice and feedback."""
+    own = {"subject_id": label} if subject else {}
+    screens = [{"trial_type": "fullscreen", "rt": None}, {"trial_type": "instructions", "rt": 5321, "view_history": [{"page_index": 0}]}]
+    screens += [{"trial_type": "html-button-response", "phase": "practice", "response": 1, "rt": 700, "reward": 1}]
+    for r in rows_of(behavior):
+        if r["participant"] == label:
+            choice = {
+                "trial_type": "html-button-response",
+                "phase": "test",
+                "stimulus": "<p>?</p>",
+                "response": r["choice"],
+                "reward": r["reward"] or 0,
+            }
+            screens += [{**choice, "rt": 650 if r["choice"] is not None else None, "block": r["block"]}]
+            screens += [{"trial_type": "html-keyboard-response", "phase": "outcome", "response": None, "rt": None, "trial_duration": 500}]
+    return [{**screen, "trial_index": i, "time_elapsed": 900 * i, **own} for i, screen in enumerate(screens)]
+
+
+def test_jspsych_json_of_several_people(tmp_path):
+    """Screens among the trials, a running index, response null where it was too slow, the reward 0 then."""
+    behavior = simulate(THREE, missed=0.15)
+    path = tmp_path / "jspsych.json"
+    path.write_text(json.dumps([jspsych_screens(behavior, label) for label in behavior.participants]))
+    found = understand([path], THREE)
+    assert_same(found.behavior, behavior)
+    assert "practice (3)" in reading(found, "no trials") or any("practice (3)" in how for *_, how in found.lines)
+
+
+def test_jspsych_json_of_one_person_in_each_file(tmp_path):
+    behavior = simulate(THREE, ["p1", "p2"])
+    for label in behavior.participants:
+        (tmp_path / f"{label}.json").write_text(json.dumps(jspsych_screens(behavior, label, subject=False)))
+    assert_same(understand([tmp_path], THREE).behavior, behavior)
+
+
+def test_jspsych_csv(tmp_path):
+    behavior = simulate(THREE, missed=0.1)
+    screens = [screen for label in behavior.participants for screen in jspsych_screens(behavior, label)]
+    table = pd.DataFrame(screens).astype(object)
+    table["response"] = [None if value is None or value != value else str(int(value)) for value in table["response"]]
+    table.to_csv(tmp_path / "jspsych.csv", index=False, na_rep="null")
+    assert_same(understand([tmp_path / "jspsych.csv"], THREE).behavior, behavior)
+
+
+def test_psychopy_csv(tmp_path):
+    """Loops with dots in their names, keys as words, rows of instructions in which nearly all is empty."""
+    behavior = simulate(THREE, ["001", "002"])
+    header = ["blocks.thisN", "trials.thisN", "key_resp.keys", "key_resp.rt", "reward", "participant", "session", "date", "frameRate"]
+    rows = []
+    for label in behavior.participants:
+        rows.append(("", "", "", "", "", label, 1, "2025-01-01", 60))
+        for r in rows_of(behavior):
+            if r["participant"] == label:
+                rows.append((r["block"], r["trial"], ("left", "down", "right")[r["choice"]], 0.6, r["reward"], label, 1, "2025-01-01", 60))
+    assert_same(understand([write(tmp_path / "psychopy.csv", header, rows)], THREE).behavior, behavior)
+
+
+def test_autora(tmp_path):
+    """A frame in which every row is a trial and columns are plain numbers as floats."""
+    behavior = simulate(THREE)
+    rows = [(r["participant"], float(r["block"]), float(r["trial"]), float(r["choice"]), float(r["reward"])) for r in rows_of(behavior)]
+    frame = pd.DataFrame(rows, columns=["participant_id", "block", "trial", "choice", "reward"])
+    assert_same(understand(frame, THREE).behavior, behavior)
+
+
+def test_hssm(tmp_path):
+    rng = np.random.default_rng(0)
+    response, rt = rng.choice([-1, 1], (3, 8)), rng.uniform(0.3, 1.5, (3, 8)).round(4)
+    rows = [(n, "LL", rt[n, t], response[n, t], "theta") for n in range(3) for t in range(8)]
+    found = understand([write(tmp_path / "hssm.csv", ["participant_id", "stim", "rt", "response", "dbs"], rows)], Dots())
+    np.testing.assert_array_equal(found.behavior.fields["response"][:, 0], response > 0)
+    np.testing.assert_allclose(found.behavior.fields["rt"][:, 0], rt)
+    assert found.behavior.participants.tolist() == ["0", "1", "2"]
+
+
+def test_milliseconds_are_asked_about(tmp_path):
+    rows = [(n, t, 1 - t % 2, 500 + t) for n in range(2) for t in range(8)]
+    path = write(tmp_path / "ms.csv", ["participant", "trial", "response", "rt"], rows)
+    with pytest.raises(TableError) as caught:
+        understand([path], Dots())
+    found = understand([path], Dots(), answered(caught.value))
+    assert found.behavior.fields["rt"][0, 0, 0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|", " "])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_separators_and_encodings(tmp_path, separator, encoding):
+    behavior = simulate(TWO, ["Jörg", "Åse", "Zoë"])
+    path = write(
+        tmp_path / "data.csv",
+        ["subject", "trial", "choice", "reward"],
+        [(r["participant"], r["trial"], r["choice"], r["reward"]) for r in rows_of(behavior)],
+        separator,
+    )
+    path.write_bytes(path.read_text("utf-8").encode(encoding))
+    assert_same(understand([path], TWO).behavior, behavior)
+
+
+def test_trials_that_run_on_over_blocks(tmp_path):
+    behavior = simulate(THREE, missed=0.2)
+    rows = [(r["participant"], r["block"] + 1, 6 * r["block"] + r["trial"] + 1, r["choice"], r["reward"]) for r in rows_of(behavior)]
+    header = ["id", "block", "trial", "choice", "reward"]
+    found = understand([write(tmp_path / "a.csv", header, rows)], THREE)
+    assert_same(found.behavior, behavior)
+    assert "running on" in reading(found, "trial")
+    found = understand([write(tmp_path / "b.csv", [header[0], *header[2:]], [(row[0], *row[2:]) for row in rows])], THREE)
+    assert_same(found.behavior, behavior)
+
+
+def test_trials_that_begin_anew_without_a_block_column(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(r["participant"], r["trial"], r["choice"], r["reward"]) for r in rows_of(behavior)]
+    found = understand([write(tmp_path / "a.csv", ["id", "trial", "choice", "reward"], rows)], THREE)
+    assert_same(found.behavior, behavior)
+    assert "begins anew" in reading(found, "block")
+
+
+def test_words_and_truth_values(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(*list(r.values())[:3], f"Option {'ABC'[r['choice']]}"[-1], bool(r["reward"])) for r in rows_of(behavior)]
+    found = understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "chosen", "win"], rows)], THREE)
+    assert_same(found.behavior, behavior)
+    rows = [(*list(r.values())[:3], f"arm_{r['choice'] + 1}", ("loss", "win")[r["reward"]]) for r in rows_of(behavior)]
+    assert_same(
+        understand([write(tmp_path / "b.csv", ["participant", "block", "trial", "arm", "outcome"], rows)], THREE).behavior, behavior
+    )
+
+
+def test_words_that_say_nothing_of_their_order_are_asked_about(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(*list(r.values())[:3], ("red", "blue", "green")[r["choice"]], r["reward"]) for r in rows_of(behavior)]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    with pytest.raises(TableError) as caught:
+        understand([path], THREE)
+    assert len(caught.value.questions) == 1
+    found = understand([path], THREE, TableSettings().with_options(codes=["choice=red,blue,green"]))
+    assert_same(found.behavior, behavior)
+
+
+def test_from_0_or_from_1_is_asked_where_it_cannot_be_told(tmp_path):
+    """Nobody chose the first or the last arm: 1 and 2 of 0, 1, 2, 3 or of 1, 2, 3, 4."""
+    rows = [("a", t, 1 + t % 2, t % 2) for t in range(10)]
+    path = write(tmp_path / "a.csv", ["participant", "trial", "choice", "reward"], rows)
+    with pytest.raises(TableError) as caught:
+        understand([path], FOUR)
+    assert [answer for answer, _ in caught.value.questions[0].answers] == ["from 0", "from 1"]
+    found = understand([path], FOUR, answered(caught.value))
+    assert found.behavior.fields["choice"].ravel().tolist() == [1 + t % 2 for t in range(10)]
+
+
+def test_a_number_for_missed_trials_is_asked_about(tmp_path):
+    behavior = simulate(THREE, missed=0.3)
+    rows = [(*list(r.values())[:3], -1 if r["choice"] is None else r["choice"], r["reward"] or 0) for r in rows_of(behavior)]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    with pytest.raises(TableError) as caught:
+        understand([path], THREE)
+    assert_same(understand([path], THREE, answered(caught.value)).behavior, behavior)
+
+
+def test_an_empty_choice_with_reward_0_is_a_missed_trial(tmp_path):
+    behavior = simulate(THREE, missed=0.3)
+    rows = [(*list(r.values())[:3], "NA" if r["choice"] is None else r["choice"], r["reward"] or 0) for r in rows_of(behavior)]
+    assert_same(
+        understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)], THREE).behavior, behavior
+    )
+
+
+def test_points_for_wins(tmp_path):
+    behavior = simulate(TWO)
+    rows = [(r["participant"], r["trial"], r["choice"], 10 * r["reward"]) for r in rows_of(behavior)]
+    found = understand([write(tmp_path / "a.csv", ["subject", "trial", "choice", "points"], rows)], TWO)
+    assert_same(found.behavior, behavior)
+    assert "10 → 1" in reading(found, "reward")
+
+
+def test_groups_and_conditions(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(*r.values(), "old" if r["participant"] == "007" else "young", ("calm", "stress")[r["block"]]) for r in rows_of(behavior)]
+    found = understand(
+        [write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward", "group", "condition"], rows)], THREE
+    )
+    assert found.groups["group"].tolist() == ["old", "young", "young"]
+    assert found.conditions["condition"][0].tolist() == ["calm", "stress"]
+
+
+def test_a_person_with_three_trials_is_named(tmp_path):
+    behavior = simulate(THREE)
+    rows = [r.values() for r in rows_of(behavior) if r["participant"] != "009" or (r["block"] == 0 and r["trial"] < 3)]
+    found = understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)], THREE)
+    assert reading(found, "few trials") == "009 (3)"
+
+
+def test_two_columns_for_one_thing_are_asked_about(tmp_path):
+    behavior = simulate(TWO)
+    rows = [(r["participant"], r["trial"], r["choice"], 1 - r["choice"], r["reward"]) for r in rows_of(behavior)]
+    rows[0] = (*rows[0][:3], rows[0][2], rows[0][4])
+    path = write(tmp_path / "a.csv", ["participant", "trial", "response", "key", "reward"], rows)
+    with pytest.raises(TableError, match="Which column holds choice"):
+        understand([path], TWO)
+    assert_same(understand([path], TWO, TableSettings(columns={"choice": "response"})).behavior, behavior)
+
+
+def test_the_section_of_a_study_file(tmp_path):
+    behavior = simulate(TWO)
+    rows = [(r["participant"], r["trial"], ("blue", "red")[r["choice"]], r["reward"]) for r in rows_of(behavior)]
+    path = write(tmp_path / "a.csv", ["who", "trial", "choice", "reward"], rows)
+    section = {"columns": {"participant": "who"}, "codes": {"choice": ["blue", "red"]}}
+    assert_same(understand([path], TWO, TableSettings.of(section)).behavior, behavior)
+    with pytest.raises(ta.StudyError, match="'colums' is unknown"):
+        TableSettings.of({"colums": {}})
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".xlsx", "openpyxl"), (".parquet", "pyarrow")])
+def test_excel_and_parquet(tmp_path, ending, package, monkeypatch):
+    behavior, path = simulate(THREE, missed=0.2), tmp_path / f"data{ending}"
+    try:
+        import importlib
+
+        importlib.import_module(package)
+    except ImportError:
+        path.write_bytes(b"x")
+        with pytest.raises(ta.DataError, match=f"pip install {package}"):
+            understand([path], THREE)
+        return
+    table = behavior.to_table()
+    table.to_excel(path, index=False) if ending == ".xlsx" else table.to_parquet(path)
+    assert_same(understand([path], THREE).behavior, behavior)
+
+
+def test_frames_stand_in_for_excel_and_parquet():
+    """What both formats hand over is a frame: with missing values and numbers as floats."""
+    behavior = simulate(THREE, missed=0.3)
+    assert_same(understand(behavior.to_table().convert_dtypes(), THREE).behavior, behavior)

@@ -1,0 +1,128 @@
+"""What the researcher says: settings, texts, conditions, screens."""
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kit import DESIGN, bandit, plan_of, questions
+
+import tellapart as ta
+from tellapart.scaffold import known_examples
+from tellapart.server.plan import make_plan, williams
+from tellapart.server.settings import Settings, read_settings
+from tellapart.server.texts import USUAL, read_texts, write_texts
+
+EXAMPLES = Path(ta.__file__).parent / "examples"
+
+
+@pytest.mark.parametrize("blocks", range(2, 8))
+def test_counterbalanced_orders_balance_places_and_neighbours(blocks):
+    orders = williams(blocks)
+    places = Counter((place, block) for order in orders for place, block in enumerate(order))
+    pairs = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(set(places.values())) == 1
+    assert len(pairs) == blocks * (blocks - 1)
+    assert len(set(pairs.values())) == 1
+
+
+def test_conditions_are_designs_in_orders():
+    study = bandit()
+    assert [c.order for c in plan_of(study, [DESIGN]).conditions] == [(0, 1), (1, 0)]
+    assert [c.name for c in plan_of(study, [DESIGN, DESIGN[::-1]]).conditions] == ["A", "B", "C", "D"]
+    assert [c.order for c in plan_of(study, [DESIGN], order="designed").conditions] == [(0, 1)]
+    drawn = plan_of(study, [DESIGN], order="random").conditions[0]
+    assert {tuple(drawn.order_for(seed)) for seed in range(20)} == {(0, 1), (1, 0)}
+
+
+def test_blocks_that_cannot_change_places_are_left_in_order(monkeypatch):
+    study = bandit()
+    space = ta.DesignSpace(2, study.task.design_space.variables)
+    monkeypatch.setattr(ta.BernoulliBandit, "design_space", property(lambda self: space))
+    assert [c.order for c in plan_of(study, [DESIGN]).conditions] == [(0, 1)]
+    with pytest.raises(ta.StudyError, match="cannot change places"):
+        plan_of(study, [DESIGN], order="random")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("participant = 3", "unknown"),
+        ("participants = -1", "participants"),
+        ("order = 'sideways'", "order"),
+        ("codes.address = 'javascript:alert(1)'", "address"),
+        ("x = [", "TOML"),
+    ],
+)
+def test_wrong_settings_are_explained(tmp_path, text, words):
+    (tmp_path / "serve.toml").write_text(text)
+    with pytest.raises(ta.StudyError, match=words):
+        read_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[consnet]\nheading = ''", "consent"),
+        ("title = 3", "another kind"),
+        ("[[question]]\nask = '?'\noptions = ['a', 'b']\nanswer = 2", "question"),
+        ("question = 3", "question"),
+        ("[", "TOML"),
+    ],
+)
+def test_wrong_texts_are_explained(tmp_path, text, words):
+    (tmp_path / "texts.toml").write_text(text)
+    with pytest.raises(ta.StudyError, match=words):
+        read_texts(tmp_path)
+
+
+def test_what_new_writes_is_the_usual_with_the_examples_own_words(tmp_path):
+    (tmp_path / "texts.toml").write_text((EXAMPLES / "bandit" / "texts.toml").read_text())
+    before = read_texts(tmp_path).words
+    write_texts(tmp_path)
+    assert read_texts(tmp_path).words == before
+    assert read_settings(tmp_path) == Settings()
+    assert all(f"[{section}]" in (tmp_path / "texts.toml").read_text() for section in ("consent", "debrief", "network"))
+    assert (tmp_path / "texts.toml").read_text().count("\n") > USUAL.read_text().count("\n")
+
+
+@pytest.mark.parametrize("name", known_examples())
+def test_every_example_can_be_served(name):
+    study = ta.Study.from_file(EXAMPLES / name)
+    design = study.task.baseline(1, np.random.default_rng(1))[0]
+    plan = make_plan(study, [design], EXAMPLES / name)
+    shown = plan.screen.shown(design[0], 3, np.random.default_rng(0))
+    assert len(shown) == 3
+    assert plan.texts.words["title"] != "A study of decisions"
+
+
+def test_examples_read_answers_right():
+    """Which answers mean what: sides of dots, typed numbers, sums."""
+    rng = np.random.default_rng(0)
+    dots, memory, sums = (ta.Study.from_file(EXAMPLES / name).task for name in ("accumulation", "retention", "discounting"))
+    shown = dots.screen.shown(np.array([0.2, 10.0]), 1, rng)[0]
+    assert dots.screen.responses(dots, shown, shown["side"], 0.7) == {"correct": 1.0, "seconds": 0.7}
+    assert dots.screen.responses(dots, shown, 1 - shown["side"], 0.7)["correct"] == 0.0
+    assert dots.screen.answer_of(dots, shown, {"correct": 1.0, "seconds": 0.7}) == shown["side"]
+    shown = memory.screen.shown(np.array([3.0]), 2, rng)[0]
+    assert memory.screen.responses(memory, shown, f" {shown['_number']} ", 1.0) == {"recalled": 1.0}
+    assert memory.screen.responses(memory, shown, memory.screen.answer_of(memory, shown, {"recalled": 0.0}), 1.0) == {"recalled": 0.0}
+    assert sums.screen.shown(np.array([20.0, 55.5, 0, 7]), 1, rng)[0]["options"] == ["$20.00 today", "$55.50 in 7 days"]
+
+
+def test_a_task_without_a_screen_has_one_all_the_same():
+    class Plain(type(questions().task)):
+        screen = ta.Task.screen
+
+    screen = Plain().screen
+    assert screen.options == ("no", "yes")
+    assert screen.shown(np.array([0.25]), 1, np.random.default_rng(0)) == [{"lines": ["difference: 0.25"]}]
+
+
+def test_a_screen_that_is_not_there_is_explained(tmp_path, monkeypatch):
+    import kit
+
+    monkeypatch.setattr(kit, "SCRIPT", ["nowhere.js"])
+    with pytest.raises(ta.StudyError, match=r"nowhere\.js"):
+        plan_of(questions(), [[[0.2], [0.8]]], tmp_path)
