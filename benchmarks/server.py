@@ -74,9 +74,8 @@ def killed_and_cut(name, url, count, kills, cut, trials_each):
     database.close()
     lost, duplicated = lost_and_duplicated(people, rows)
     acknowledged = sum(len(person.acknowledged) for person in people)
-    print(
-        f"{name}: {count} people, server killed {server.kills} times, network cut for {cut:g} s ({time.perf_counter() - began:.0f} s in all)"
-    )
+    seconds = time.perf_counter() - began
+    print(f"{name}: {count} people, server killed {server.kills} times, network cut for {cut:g} s ({seconds:.0f} s in all)")
     print(f"  {acknowledged} trials acknowledged: {lost} lost, {duplicated} duplicated; {finished} of {count} people finished")
     print(f"  saving a trial     {milliseconds(times.trials)}")
     print(f"  starting a session {milliseconds(times.start)}")

@@ -195,7 +195,8 @@ def test_example_commands_of_the_help_run(tmp_path, monkeypatch):
 
 def test_new_studies_are_sound_as_they_are(tmp_path):
     result = result_of("new", tmp_path / "trial", "--example", "own-model", "--seed", 7)
-    assert sorted(result["files"]) == [str(tmp_path / "trial" / name) for name in ("models.py", "study.toml")]
+    files = ("models.py", "serve.toml", "study.toml", "texts.toml")
+    assert sorted(result["files"]) == [str(tmp_path / "trial" / name) for name in files]
     study = Study.from_file(tmp_path / "trial")
     assert (study.name, study.seed) == ("trial", 7)
     checked = result_of("check", tmp_path / "trial")

@@ -16,8 +16,12 @@ LAYERS = """
 
 
 def modules():
-    """The modules of the package; the examples that ship with it are written as its users write."""
-    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py" and ROOT / "examples" not in path.parents)
+    """The modules of the package; the examples and agents that ship with it are written as its users write."""
+    return sorted(
+        path
+        for path in ROOT.rglob("*.py")
+        if path != ROOT / "__init__.py" and not {ROOT / "examples", ROOT / "bandits" / "agents"} & {*path.parents}
+    )
 
 
 def layer_of(path):

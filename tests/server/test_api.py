@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from tellapart.server.app import create_app
 from tellapart.server.settings import Codes, Limits
+from tellapart.server.tables import metadata
 
 CHECKS = [
     schemathesis.checks.not_a_server_error,
@@ -264,11 +265,7 @@ def test_places_cannot_be_taken_by_the_thousand(sqlite):
 def test_nothing_of_the_connection_is_kept(client, sqlite):
     start(client)
     with sqlite.reading() as connection:
-        kept = "\n".join(
-            str(row)
-            for table in __import__("tellapart.server.tables", fromlist=["metadata"]).metadata.sorted_tables
-            for row in connection.execute(table.select())
-        )
+        kept = "\n".join(str(row) for table in metadata.sorted_tables for row in connection.execute(table.select()))
     assert "testclient" not in kept
     assert "python-httpx" not in kept
 

@@ -1,6 +1,7 @@
 """The rules of taking part, on SQLite and on PostgreSQL."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,6 +219,5 @@ def test_forgetting_leaves_nothing(sessions, database):
         assert store.session_of_person(connection, somebody("5f2d8c1e9ab0")) is None
     assert sessions.start(somebody("new")).label == "p0003"
     if database.is_sqlite:
-        assert all(
-            b"5f2d8c1e9ab0" not in file.read_bytes() for file in __import__("pathlib").Path(database.engine.url.database).parent.iterdir()
-        )
+        files = Path(database.engine.url.database).parent.iterdir()
+        assert all(b"5f2d8c1e9ab0" not in file.read_bytes() for file in files)

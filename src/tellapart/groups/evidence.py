@@ -115,15 +115,11 @@ def likelihood_evidence(
 
 
 def _in_words(se: Floats) -> str:
-    exact = (
-        "every model integrates its own likelihood"
-        if not se.any()
-        else (
-            f"parameters were proposed by the network and the prior; standard errors of log evidences are {np.median(se[se > 0]):.3f} in the middle and"
-            f" {se.max():.3f} at most"
-        )
-    )
-    return f"Evidences were computed from the models' likelihoods: {exact}."
+    if not se.any():
+        return "Evidences were computed from the models' likelihoods; every model integrates its own."
+    middle, most = float(np.median(se[se > 0])), float(se.max())
+    errors = f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most"
+    return f"Evidences were computed from the models' likelihoods, at parameters proposed by the network and the prior; {errors}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,7 +164,7 @@ def model(
             "__doc__": function.__doc__,
         }
         if log_likelihood is not None:
-            bases, body["likelihood"] = (*bases, _WithLikelihood), staticmethod(log_likelihood)
+            bases, body["likelihood"] = (*bases, _WithLikelihood), staticmethod(log_likelihood)  # type: ignore[type-abstract]
         kind = make_dataclass(function.__name__, _option_fields(function), bases=bases, namespace=body, frozen=True)
         kind.__module__, kind.__qualname__ = function.__module__ or "__main__", function.__qualname__
         return kind

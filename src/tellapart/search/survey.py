@@ -70,15 +70,16 @@ class Surveyor:
         anywhere = [spread(self.space, half - half // 4, self.rng), *([task.baseline(half // 4, self.rng)] if half > 3 else [])]
         designs = self.space.canonical(np.concatenate([*([] if good is None else [good]), *anywhere]))
         estimates = self._estimates(designs)
-        for number, wave in enumerate(np.array_split(np.arange(count - half), WAVES)):
+        waves = [wave for wave in np.array_split(np.arange(max(0, count - half)), WAVES) if len(wave)]
+        for number, wave in enumerate(waves):
             surrogate = self._surrogate(designs, estimates)
             candidates = self._candidates(task, designs[np.argsort(-surrogate.mean())[:16]], 2000)
             chosen = surrogate.thompson(candidates, len(wave), seed=number)
             designs, estimates = np.concatenate([designs, chosen]), estimates + self._estimates(chosen)
         mean = self._surrogate(designs, estimates).mean()
         order = np.argsort(-mean, kind="stable")
-        chosen = order[apart(self.space, designs[order[: 16 * keep]])[:keep]]
-        return Survey(designs[chosen], mean[chosen], self.tried, tuple(self.failures))
+        best = order[apart(self.space, designs[order[: 16 * keep]])[:keep]]
+        return Survey(designs[best], mean[best], self.tried, tuple(self.failures))
 
     def climb(self, starts: Floats, participants: int, keep: int) -> Survey:
         """Climbs from the starts (S, B, V), best first, as far as so many participants lead; the starts come back too."""

@@ -71,7 +71,9 @@ class Checked:
             return ""
         seconds = TYPICAL_SEARCH / self.speed
         how = f"{self.how}, " if self.how else ""
-        told = f"{how}{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
+        told = (
+            f"{how}{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
+        )
         if seconds < PATIENCE:
             return told
         budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))

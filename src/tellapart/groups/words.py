@@ -1,0 +1,109 @@
+"""What an analysis says, in words: its conclusion, its warnings, and a paragraph for the methods section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Iterator
+
+import numpy as np
+
+from .random_effects import random_effects
+
+if TYPE_CHECKING:
+    from .analysis import Analysis, Settings
+
+
+def conclusion(found: Analysis) -> str:
+    """The group in a sentence or two."""
+    people = f"{len(found.participants)} people"
+    if found.effects is None:
+        rows = [row for group in found.parameters.values() for row in group.rows()]
+        means = ", ".join(f"{row['parameter']} {row['mean']:.2f} ({row['mean_low']:.2f} to {row['mean_high']:.2f})" for row in rows)
+        return f"In the population of these {people}, the means of {found.models[0]} are: {means}."
+    effects = found.effects
+    best = int(effects.frequencies.argmax())
+    interval = f"{100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %"
+    sure = f"protected exceedance probability {effects.protected[best]:.3f}, Bayes omnibus risk {effects.omnibus_risk:.3f}"
+    return f"Of {people}, {effects.names[best]} describes the largest share: {100 * effects.frequencies[best]:.0f} % ({interval}); {sure}."
+
+
+def warnings_of(found: Analysis, settings: Settings) -> Iterator[str]:
+    """What a reader must know before believing the rest."""
+    if found.left_out:
+        yield (
+            f"{len(found.left_out)} people are left out: "
+            + "; ".join(f"{one.participant} ({one.reason})" for one in found.left_out[:5])
+            + "."
+        )
+    few = [f"{label} ({count})" for label, count in zip(found.participants, found.trials, strict=True) if count < 10]
+    if few:
+        yield f"{len(few)} people have fewer than 10 trials, which says little: {', '.join(few[:5])}."
+    if found.prediction.alarm:
+        yield (
+            f"The models do not describe this group (p = {found.prediction.group_p:.3f}); worst is '{found.prediction.worst}'. Frequencies"
+            " say which model is the best of these, not that it is good."
+        )
+    yield from _about_flags(found, settings)
+    if found.evidence.se.max() > 0.2:
+        yield f"The log evidence of some people is uncertain: standard errors of up to {found.evidence.se.max():.2f}."
+    if found.effects is not None and found.effects.omnibus_risk > 0.5:
+        yield "That all models are equally frequent is more probable than that they are not."
+    for group in found.parameters.values():
+        if group.few:
+            yield f"{group.model}: few posterior draws of {len(group.few)} people agree with the group; its parameters are less exact."
+        if group.error > 0.1:
+            yield f"{group.model}: group parameters have a Monte-Carlo error of {group.error:.2f} posterior standard deviations."
+    for one in found.comparisons:
+        if one.differs():
+            yield f"Conclusions differ by {one.name}: {one.differs()}. What is said of everybody together is an average over these."
+
+
+def _about_flags(found: Analysis, settings: Settings) -> Iterator[str]:
+    """People unlike the models, and whether the conclusion rests on them."""
+    count = int(found.flagged.sum())
+    if count == 0:
+        return
+    yield f"{count} of {len(found.flagged)} people look like nothing that the models produce; about 1 % of those whom they describe would."
+    if found.effects is not None and count < len(found.flagged) - 1:
+        others = random_effects(found.evidence.log_evidence[~found.flagged], found.models, prior=settings.prior_counts)
+        if others.frequencies.argmax() != found.effects.frequencies.argmax():
+            yield f"Without them the most frequent model is another one: {others.names[int(others.frequencies.argmax())]}."
+
+
+def methods(found: Analysis, settings: Settings, version: str) -> str:
+    """A paragraph for the methods section."""
+    trials = found.trials
+    parts = [
+        f"Data of {len(found.participants)} participants ({int(trials.min())} to {int(trials.max())} trials each,"
+        f" {int(found.missed.sum())} missed in all) were analysed with tellapart {version}."
+    ]
+    parts += [f"{len(found.left_out)} participants were left out, having too few trials."] if found.left_out else []
+    parts.append(found.evidence.words)
+    if found.effects is not None:
+        counts = "one in all, shared equally (1/K each)" if settings.prior_counts == "1/K each" else "one for each model"
+        exact = (
+            "computed exactly" if found.effects.error == 0 else f"computed with a Monte-Carlo error of at most {found.effects.error:.4f}"
+        )
+        parts.append(
+            f"Random-effects model selection (Stephan et al. 2009; Rigoux et al. 2014) with prior counts of {counts} was {exact}, not by"
+            " the variational approximation."
+        )
+    if found.parameters:
+        parts.append(
+            "Group means and spreads are those of a hierarchical model, normal on the scale on which each parameter's prior is standard"
+            " normal, with priors N(0, 1) for means and half-normal (scale 1) for spreads, fitted by re-weighting individual draws."
+        )
+    parts.append(
+        f"Posterior predictive checks compared {len(found.prediction.names)} statistics with those of simulated people of like data"
+        f" (group p = {found.prediction.group_p:.3f})."
+    )
+    if found.change is not None:
+        parts.append(
+            f"Model probabilities differ from the network's own by {found.change[0]:.3f} nats on average, {found.change[1]:.2f} at most."
+        )
+    return " ".join(parts)
+
+
+def shares_in_words(found: Analysis) -> dict[str, int]:
+    """How many people each model is the most probable one of."""
+    best = found.probabilities.argmax(1)
+    return {name: int((best == m).sum()) for m, name in enumerate(found.models)} if np.isfinite(found.probabilities).all() else {}

@@ -1,0 +1,218 @@
+"""The people's report: one HTML page, and tables beside it. What it shows is computed in `groups/analysis.py`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+
+from ..groups.analysis import Analysis, Comparison, Settings
+from ..groups.statistics import PARTS
+from ..groups.words import conclusion, methods
+from . import analysis_figures as figures
+from .style import inline
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure on the page: its SVG, and what it shows in words."""
+
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts under a header."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def render(name: str, found: Analysis, settings: Settings, understood: Sequence[tuple[str, str, str]], version: str) -> str:
+    """The page as HTML.
+
+    Arguments:
+        name: Of the study.
+        understood: What was understood of the table: what, from which column, how.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("tellapart.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("analysis.html").render(
+        name=name,
+        lead=conclusion(found),
+        warnings=found.warnings,
+        understood=Table("What was understood of the data", ("what", "column", "understood as"), list(understood)),
+        who=_who(found),
+        people=_people(found),
+        effects=_effects(found),
+        parameters=_parameters(found),
+        comparisons=[_comparison(number, one) for number, one in enumerate(found.comparisons)],
+        predictive=_predictive(found),
+        methods=methods(found, settings, version),
+        references=REFERENCES,
+    )
+
+
+REFERENCES = (
+    "Stephan, Penny, Daunizeau, Moran & Friston (2009). Bayesian model selection for group studies. NeuroImage 46.",
+    "Rigoux, Stephan, Friston & Daunizeau (2014). Bayesian model selection for group studies — revisited. NeuroImage 84.",
+    "Gelman, Meng & Stern (1996). Posterior predictive assessment of model fitness via realized discrepancies. Statistica Sinica 6.",
+)
+
+
+def tables(found: Analysis) -> dict[str, pd.DataFrame]:
+    """The tables of an analysis, by name."""
+    import pandas as pd
+
+    listed = {"people": pd.DataFrame(people_columns(found)), "predictions": pd.DataFrame(found.prediction.rows())}
+    if found.effects is not None:
+        listed["frequencies"] = pd.DataFrame(found.effects.to_json()["models"])
+    if found.parameters:
+        listed["parameters"] = pd.DataFrame([row for group in found.parameters.values() for row in group.rows()])
+    rows = [{"by": one.name, **row} for one in found.comparisons for row in (*_frequency_rows(one), *(d.row() for d in one.parameters))]
+    return listed | ({"comparisons": pd.DataFrame(rows)} if rows else {})
+
+
+def people_columns(found: Analysis) -> dict[str, Any]:
+    """One value for each person: trials, misses, groups, model probabilities, parameters in the light of the group, checks."""
+    columns: dict[str, Any] = {"participant": found.participants, "trials": found.trials, "missed": found.missed, **found.groups}
+    if len(found.models) > 1:
+        best = np.where(np.isfinite(found.probabilities).all(1), found.probabilities.argmax(1), -1)
+        columns["most_probable"] = [found.models[m] if m >= 0 else "" for m in best]
+        columns |= {f"probability.{model}": found.probabilities[:, m] for m, model in enumerate(found.models)}
+    for model, group in found.parameters.items():
+        for p, (name, prior) in enumerate(group.priors.items()):
+            columns[f"{model}.{name}.group"] = prior.from_normal(group.shrunk[0, :, p])
+    columns |= found.trust.columns() if found.trust is not None else {}
+    columns["predictive.p"] = np.nanmin(found.prediction.p, axis=1)
+    return columns
+
+
+def _who(found: Analysis) -> Table:
+    trials, missed = found.trials, found.missed
+    rows = [
+        ("analysed", str(len(found.participants))),
+        ("trials of each", f"{int(trials.min())} to {int(trials.max())}, {trials.mean():.1f} on average"),
+        ("missed trials", f"{int(missed.sum())} in all; {int((missed > 0).sum())} people missed one or more"),
+        ("left out", "; ".join(f"{one.participant}: {one.reason}" for one in found.left_out) or "nobody"),
+        ("unlike the models", ", ".join(str(label) for label in found.participants[found.flagged]) or "nobody"),
+    ]
+    return Table("Who took part", ("", ""), rows)
+
+
+def _people(found: Analysis) -> tuple[Panel | None, Table]:
+    """The figure of model probabilities, and the table of people."""
+    panel = None
+    if len(found.models) > 1:
+        caption = f"Model probabilities of each person by itself. {found.evidence.words}"
+        panel = _panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
+    columns = people_columns(found)
+    header = list(columns)
+    rows = [[_text(values[n]) for values in columns.values()] for n in range(len(found.participants))]
+    return panel, Table("One row for each person", header, rows)
+
+
+def _effects(found: Analysis) -> list[tuple[Panel, Table]]:
+    shown = [("Models", found.effects), ("Families of models", found.families)]
+    parts = []
+    for label, one in shown:
+        if one is not None:
+            header = ("", "frequency", f"{100 * one.interval:.0f} % interval", "exceedance", "protected exceedance")
+            rows = [
+                (name, f"{f:.3f}", f"{low:.3f} to {high:.3f}", f"{e:.3f}", f"{p:.3f}")
+                for name, f, low, high, e, p in zip(
+                    one.names, one.frequencies, one.low, one.high, one.exceedance, one.protected, strict=True
+                )
+            ]
+            exact = "exact" if one.error == 0 else f"Monte-Carlo error at most {one.error:.4f}"
+            caption = f"{label}: prior counts {one.prior}; {one.people} people; Bayes omnibus risk {one.omnibus_risk:.3f}; {exact}."
+            figure = figures.frequencies_figure({"everybody": one})
+            parts.append(
+                (_panel(figure, f"effects-{len(parts)}", f"{label}: frequencies in the population."), Table(caption, header, rows))
+            )
+    return parts
+
+
+def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
+    parts = []
+    for number, group in enumerate(found.parameters.values()):
+        header = ("parameter", "mean", "90 %", "spread", "90 %")
+        rows = [
+            (row["parameter"], f"{row['mean']:.3f}", f"{row['mean_low']:.3f} to {row['mean_high']:.3f}", f"{row['spread']:.3f}",
+             f"{row['spread_low']:.3f} to {row['spread_high']:.3f}")
+            for row in group.rows()
+        ]  # fmt: skip
+        members = f"{group.membership.sum():.1f} people follow it" if len(found.models) > 1 else f"{len(group.participants)} people"
+        caption = f"{group.model}: mean and spread in the population; {members}; Monte-Carlo error {group.error:.3f} posterior standard deviations."
+        parts.append((_panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
+    return parts
+
+
+def _comparison(number: int, one: Comparison) -> tuple[str, list[str], list[Panel], list[Table]]:
+    """A heading, what is found, figures and tables."""
+    texts, panels, shown = [], [], []
+    if one.frequencies is not None:
+        p = one.frequencies.probability
+        texts.append(f"The probability that groups differ in the frequencies of models is {p:.3f} (one half before the data).")
+        panels.append(
+            _panel(figures.frequencies_figure(one.frequencies.groups), f"groups-{number}", f"Frequencies of models by {one.name}.")
+        )
+        shown.append(_rows_table(_frequency_rows(one), "Differences of frequencies"))
+    if one.same is not None:
+        share, low, high = one.same.frequencies[0], one.same.low[0], one.same.high[0]
+        texts.append(f"{100 * share:.0f} % of people ({100 * low:.0f} to {100 * high:.0f} %) follow the same model under all conditions.")
+    if one.parameters:
+        figure = figures.differences_figure(one.parameters)
+        panels.append(_panel(figure, f"differences-{number}", f"Differences of population means by {one.name}."))
+        shown.append(_rows_table([difference.row() for difference in one.parameters], "Differences of population means"))
+    return f"By {one.name}", texts, panels, shown
+
+
+def _frequency_rows(one: Comparison) -> list[dict[str, Any]]:
+    return one.frequencies.rows() if one.frequencies is not None else []
+
+
+def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
+    prediction = found.prediction
+    verdict = (
+        "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
+    )
+    text = (
+        f"{verdict}: the p-value of all statistics together is {prediction.group_p:.3f}; the one described worst is '{prediction.worst}'."
+    )
+    panels = [_panel(figures.predictive_figure(prediction), "predictive", "Statistics of behavior, observed and predicted.")]
+    stems = [name.removesuffix(f", {PARTS[0]}") for name in prediction.names if name.endswith(f", {PARTS[0]}")]
+    if stems:
+        figure = figures.curves_figure(prediction, stems[:2], PARTS)
+        panels.append(_panel(figure, "curves", "As a block goes on: first, second and last third, observed and predicted."))
+    return (
+        text,
+        panels,
+        _rows_table(prediction.rows(), "The group's averages, observed and predicted; z counts from what simulated groups show"),
+    )
+
+
+def _rows_table(rows: Sequence[dict[str, Any]], caption: str) -> Table:
+    header = list(rows[0]) if rows else []
+    return Table(caption, header, [[_text(row[key]) for key in header] for row in rows])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return "" if math.isnan(value) else f"{value:.3f}"
+    return str(value)
+
+
+def _panel(figure: Figure, name: str, caption: str) -> Panel:
+    return Panel(inline(figure, name, caption), caption)

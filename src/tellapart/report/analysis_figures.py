@@ -1,0 +1,150 @@
+"""Figures of an analysis: who is like which model, how frequent models are, group parameters, observed against predicted, how many people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
+
+import numpy as np
+
+from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..groups.parameters import GroupParameters, ParameterDifference
+    from ..groups.power import PowerCurve
+    from ..groups.predictive import Prediction
+    from ..groups.random_effects import RandomEffects
+
+COLOURS = (OURS, HABIT, THIRD, "#cc79a7", "#56b4e9", "#e69f00", GREY)
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def people_figure(probabilities: np.ndarray[Any, np.dtype[np.float64]], names: Sequence[str]) -> Figure:
+    """Model probabilities of each person, stacked, people sorted by their most probable model."""
+    best = probabilities.argmax(1)
+    order = np.lexsort((-probabilities.max(1), best))
+    with styled():
+        figure, axes = canvas(WIDE, 2.4)
+        below = np.zeros(len(order))
+        for m, name in enumerate(names):
+            share = probabilities[order, m]
+            place = np.arange(len(order))
+            axes.bar(
+                place, share, 1.0, bottom=below, color=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", linewidth=0.0, label=name
+            )
+            below = below + share
+        axes.set_xlim(-0.5, len(order) - 0.5)
+        axes.set_ylim(0, 1)
+        axes.set_xlabel(f"{len(order)} people")
+        axes.set_ylabel("model probability")
+        figure.legend(loc="outside lower center", ncols=min(4, len(names)))
+        return figure
+
+
+def frequencies_figure(effects: Mapping[str, RandomEffects]) -> Figure:
+    """Frequencies of models with intervals, for one or more groups of people."""
+    names = next(iter(effects.values())).names
+    with styled():
+        figure, axes = canvas(WIDE, 0.9 + 0.42 * len(names) * max(1, 0.6 * len(effects)))
+        step = 0.6 / max(1, len(effects) - 1) if len(effects) > 1 else 0.0
+        for g, (label, one) in enumerate(effects.items()):
+            places = -np.arange(len(names)) - (g * step - 0.3 * (len(effects) > 1))
+            errors = np.stack([one.frequencies - one.low, one.high - one.frequencies]).clip(0)
+            axes.errorbar(one.frequencies, places, xerr=errors, fmt=MARKERS[g % 7], color=COLOURS[g % 7], capsize=3, label=label)
+        axes.axvline(1 / len(names), color=GREY, ls=":")
+        axes.set_yticks(-np.arange(len(names)), names)
+        axes.set_xlim(0, 1)
+        axes.set_xlabel(f"frequency in the population ({100 * next(iter(effects.values())).interval:.0f} % intervals)")
+        if len(effects) > 1:
+            figure.legend(loc="outside lower center", ncols=min(4, len(effects)))
+        return figure
+
+
+def parameters_figure(group: GroupParameters) -> Figure:
+    """The population's mean of each parameter with its interval, and where most people are."""
+    rows = group.rows()
+    with styled():
+        figure, axes = canvas(NARROW, 0.9 + 0.4 * len(rows))
+        for i, row in enumerate(rows):
+            axes.plot([row["mean"] - row["spread"], row["mean"] + row["spread"]], [-i, -i], color=PALE, lw=8, solid_capstyle="butt")
+            error = [[max(row["mean"] - row["mean_low"], 0)], [max(row["mean_high"] - row["mean"], 0)]]
+            axes.errorbar([row["mean"]], [-i], xerr=error, fmt="o", color=OURS, capsize=3)
+        axes.set_yticks(-np.arange(len(rows)), [row["parameter"] for row in rows])
+        axes.set_ylim(-len(rows) + 0.4, 0.6)
+        axes.set_title(group.model)
+        axes.set_xlabel("population mean (90 %), ± spread")
+        return figure
+
+
+def differences_figure(differences: Sequence[ParameterDifference]) -> Figure:
+    """Differences of population means with intervals, in units of the normal scale, on which all parameters are alike."""
+    with styled():
+        figure, axes = canvas(WIDE, 0.9 + 0.32 * len(differences))
+        for i, one in enumerate(differences):
+            low, middle, high = np.quantile(one.normal, [0.05, 0.5, 0.95])
+            axes.errorbar([middle], [-i], xerr=[[middle - low], [high - middle]], fmt="o", color=OURS, capsize=3)
+        axes.axvline(0, color=GREY, ls=":")
+        axes.set_yticks(
+            -np.arange(len(differences)), [f"{one.model}.{one.parameter}: {one.first} - {one.second}" for one in differences], fontsize=8
+        )
+        axes.set_xlabel("difference of population means, normal scale (90 %)")
+        return figure
+
+
+def predictive_figure(prediction: Prediction) -> Figure:
+    """The group's average of each statistic, observed, and between which it would be in 95 % of simulated groups."""
+    rows = prediction.rows()
+    with styled():
+        figure, axes = canvas(WIDE, 0.8 + 0.24 * len(rows))
+        places = -np.arange(len(rows))
+        for place, row in zip(places, rows, strict=True):
+            axes.plot([row["low"], row["high"]], [place, place], color=PALE, lw=7, solid_capstyle="butt")
+            strange = not row["low"] <= row["observed"] <= row["high"]
+            axes.plot(row["observed"], place, "D" if strange else "o", color=HABIT if strange else EXACT, ms=5)
+        for m, model in enumerate(prediction.models):
+            values = [row[f"predicted.{model}"] for row in rows]
+            axes.plot(values, places, MARKERS[(m + 2) % 7], mfc="none", color=COLOURS[m % 7], ms=4, label=model)
+        axes.set_yticks(places, [row["statistic"] for row in rows], fontsize=8)
+        axes.set_xlabel("average of the group; grey: 95 % of simulated groups")
+        figure.legend(loc="outside lower center", ncols=min(4, len(prediction.models)))
+        return figure
+
+
+def curves_figure(prediction: Prediction, stems: Sequence[str], parts: Sequence[str]) -> Figure:
+    """Statistics as a block goes on, observed and predicted by each model."""
+    with styled():
+        figure, axes = canvas(WIDE, 2.4)
+        for s, stem in enumerate(stems):
+            columns = [prediction.names.index(f"{stem}, {part}") for part in parts]
+            places = np.arange(len(parts)) + s * (len(parts) + 0.7)
+            observed = np.nanmean(prediction.observed[:, columns], axis=0)
+            axes.plot(places, observed, "o-", color=EXACT, lw=2, label="observed" if s == 0 else None)
+            for m, model in enumerate(prediction.models):
+                predicted = np.nanmean(prediction.predicted[m][:, columns], axis=0)
+                axes.plot(
+                    places, predicted, MARKERS[(m + 2) % 7] + "--", color=COLOURS[m % 7], mfc="none", ms=5, label=model if s == 0 else None
+                )
+            axes.annotate(stem, (places.mean(), 0), (0, -34), xycoords=("data", "axes fraction"), textcoords="offset points", ha="center")
+        ticks = np.concatenate([np.arange(len(parts)) + s * (len(parts) + 0.7) for s in range(len(stems))])
+        axes.set_xticks(ticks, [part.split()[0] for part in parts] * len(stems))
+        axes.set_ylabel("average of the group")
+        figure.legend(loc="outside upper center", ncols=min(4, len(prediction.models) + 1))
+        return figure
+
+
+def power_figure(curves: Mapping[str, PowerCurve], target: float) -> Figure:
+    """The share of studies that are right, against the number of people."""
+    with styled():
+        figure, axes = canvas(WIDE, 2.6)
+        for c, (label, curve) in enumerate(curves.items()):
+            axes.errorbar(
+                curve.sizes, curve.share, yerr=2 * curve.se, fmt=MARKERS[c % 7] + "-", color=COLOURS[c % 7], capsize=2, ms=5, label=label
+            )
+        axes.axhline(target, color=INK, ls=":", lw=1)
+        axes.set_ylim(0, 1.03)
+        axes.set_xlabel("people" if all(curve.groups == 1 for curve in curves.values()) else "people in each group")
+        axes.set_ylabel("share of studies that are right")
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure
