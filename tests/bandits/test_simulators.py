@@ -148,7 +148,7 @@ def test_one_set_of_parameters_for_each_participant():
 
 def test_only_bandits_can_be_played():
     readings = find_part("task", "noisy-readings")()
-    with pytest.raises(ModelError, match="bandits only"):
+    with pytest.raises(ModelError, match="bandits with wins and losses only"):
         build("aeg", "paper").simulate(repeated("aeg", (0.5, 0.5), 1), np.ones((1, 1, 1)), np.random.default_rng(0), readings)
 
 

@@ -41,9 +41,6 @@ class _ChangedPriors(Model):
     def parameters(self) -> Mapping[str, Prior]:
         return {**self.model.parameters, **dict(self.changed)}
 
-    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
-        return self.model.simulate(parameters, designs, rng, task)
-
     def __getattr__(self, name: str) -> Any:
         """Options and whatever else the model has."""
         if name.startswith("__") or name == "model":
@@ -51,8 +48,18 @@ class _ChangedPriors(Model):
         return getattr(self.model, name)
 
 
+class _SimulatorWithChangedPriors(_ChangedPriors):
+    """A model that can be simulated, and no more."""
+
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+        return self.model.simulate(parameters, designs, rng, task)
+
+
 class _LikelihoodWithChangedPriors(_ChangedPriors, LikelihoodModel):
-    """The same for a model with a likelihood."""
+    """A model with a likelihood."""
+
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+        return self.model.simulate(parameters, designs, rng, task)
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
         assert isinstance(self.model, LikelihoodModel)
@@ -74,7 +81,7 @@ def with_priors(model: Model, /, **priors: Prior | str) -> Model:
     if not changed:
         return model
     together = {**priors_of(model), **changed}
-    kind = _LikelihoodWithChangedPriors if isinstance(model, LikelihoodModel) else _ChangedPriors
+    kind = _LikelihoodWithChangedPriors if isinstance(model, LikelihoodModel) else _SimulatorWithChangedPriors
     return kind(shipped_with(model), tuple(together.items()))
 
 

@@ -125,7 +125,7 @@ def _people(found: Analysis) -> tuple[Panel | None, Table]:
 
 def _effects(found: Analysis) -> list[tuple[Panel, Table]]:
     shown = [("Models", found.effects), ("Families of models", found.families)]
-    parts = []
+    parts: list[tuple[Panel, Table]] = []
     for label, one in shown:
         if one is not None:
             header = ("", "frequency", f"{100 * one.interval:.0f} % interval", "exceedance", "protected exceedance")
@@ -154,7 +154,8 @@ def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
             for row in group.rows()
         ]  # fmt: skip
         members = f"{group.membership.sum():.1f} people follow it" if len(found.models) > 1 else f"{len(group.participants)} people"
-        caption = f"{group.model}: mean and spread in the population; {members}; Monte-Carlo error {group.error:.3f} posterior standard deviations."
+        error = f"Monte-Carlo error {group.error:.3f} posterior standard deviations"
+        caption = f"{group.model}: mean and spread in the population; {members}; {error}."
         parts.append((_panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
     return parts
 

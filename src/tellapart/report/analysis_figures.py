@@ -1,4 +1,4 @@
-"""Figures of an analysis: who is like which model, how frequent models are, group parameters, observed against predicted, how many people."""
+"""Figures of an analysis: who is like which model, how frequent models are, parameters, observed against predicted, how many people."""
 
 from __future__ import annotations
 

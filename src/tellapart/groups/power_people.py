@@ -1,0 +1,40 @@
+"""Simulated people for questions of how many: what the study's network learns of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..models.simulation import simulate_models
+from ..question import Question
+from .evidence import network_evidence
+from .frequencies import Counts, Floats
+from .power_parameters import SimulatedPeople
+
+if TYPE_CHECKING:
+    from ..estimators.base import Estimator
+
+DRAWS = 500
+"""Posterior draws of each simulated person."""
+
+
+def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Generator) -> tuple[Counts, Floats]:
+    """The true model of each of N people at designs (N, B, V), the models taking turns, and what is learned: (N,) and (N, M)."""
+    question = estimator.question
+    simulated = simulate_models(estimator.task, question.models, designs, len(designs), rng, on_error=question.on_error)
+    return simulated.model, network_evidence(estimator, simulated.behavior, simulated.designs, 1).log_evidence
+
+
+def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats, rng: np.random.Generator) -> SimulatedPeople:
+    """People of model number `m`, and what is learned of one of its parameters."""
+    question = estimator.question
+    alone = Question((question.models[m],), "estimate", about=tuple(f"{question.names[m]}.{one}" for one in question.parameters(m)))
+    simulated = alone.simulate(estimator.task, designs, len(designs), rng)
+    names = list(question.parameters(m))
+    first = names.index(name)
+    draws = network_evidence(estimator, simulated.behavior, simulated.designs, DRAWS).draws[question.names[m]]
+    order = [first, *(p for p in range(len(names)) if p != first)]
+    return SimulatedPeople(
+        f"{question.names[m]}.{name}", question.parameters(m)[name], alone.theta(simulated)[:, first].astype(np.float64), draws[..., order]
+    )
