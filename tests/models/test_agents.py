@@ -403,7 +403,7 @@ def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line():
     assert (score < 0).all()
     checked = check_model(model, SMALL)
     assert checked.how == "not compiled"
-    assert [f"line {line}" in finding.where for finding in checked.findings] == [True]
+    assert any(f"line {line}" in (finding.where or "") for finding in checked.findings)
 
 
 def test_rules_that_are_not_compiled_are_played_in_python():

@@ -161,9 +161,9 @@ def power(
 ) -> None:
     """How many people? The share of studies with the right conclusion, against the number of people.
 
-    At the recommended design and at baseline designs, from the run's own network: simulated people are drawn into groups, which are analysed
-    as real ones are. Asks whether the most frequent model is found; with --versus, whether two groups differ; with --parameter, whether its
-    population mean is known within --width, or a difference of --effect is seen.
+    At the recommended design and at baseline designs, from the run's own network: simulated people are drawn into groups, which are
+    analysed as real ones are. Asks whether the most frequent model is found; with --versus, whether two groups differ; with --parameter,
+    whether its population mean is known within --width, or a difference of --effect is seen.
 
     \b
     Example:
