@@ -201,7 +201,7 @@ def test_new_studies_are_sound_as_they_are(tmp_path):
     assert (study.name, study.seed) == ("trial", 7)
     checked = result_of("check", tmp_path / "trial")
     assert checked["findings"] == []
-    assert checked["speed"]["q-learning"] > 1000
+    assert checked["speed"]["optimist"] > 1000
 
 
 def test_new_refuses(tmp_path):

@@ -2,6 +2,9 @@
 
 import shutil
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import kit
 import pytest
@@ -10,6 +13,7 @@ from kit import DESIGN, plan_of, questions, quick
 from tellapart.server import store
 from tellapart.server.app import create_app
 from tellapart.server.collected import collect
+from tellapart.server.exports.jspsych import write_folder
 from tellapart.server.serving import in_background
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -316,4 +320,57 @@ def test_a_screen_of_ones_own(context, sqlite, tmp_path, monkeypatch):
         page.wait_for_function(f"() => ({OUTBOX}).length === 0")
         with sqlite.reading() as connection:
             assert [row["second"] for row in collect(connection, questions().task).rows] == [1]
+        assert wrong == []
+
+
+def test_words_never_become_markup(context, sqlite, tmp_path):
+    (tmp_path / "texts.toml").write_text("[consent]\nheading = '<img src=x onerror=alert(1)>'\ntext = '<b>bold</b> and **strong**'\n")
+    with serving(questions(), [[0.2], [0.8]], sqlite, tmp_path) as address:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("heading", name="<img src=x onerror=alert(1)>").wait_for()
+        assert page.locator(".page p").first.inner_html() == "&lt;b&gt;bold&lt;/b&gt; and <strong>strong</strong>"
+        assert page.locator("img").count() == 0
+
+
+@contextmanager
+def plain_server(folder):
+    """A web server that knows nothing of tellapart."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *_: None
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_the_handed_over_folder_runs_on_any_server(context, tmp_path):
+    """Played from start to end, reloaded in between; the file at the end is data of the task."""
+    study = quick()
+    write_folder(plan_of(study, [DESIGN], practice=1), tmp_path / "out", 1)
+    with plain_server(tmp_path / "out") as address:
+        page = context.new_page()
+        wrong = watched(page, address)
+        consent(page, address, "/index.html")
+        to_first_trial(page)
+        choose(page, "1")
+        page.reload()
+        page.get_by_role("button", name="Go on").or_(ready(page)).first.wait_for()
+        if not page.locator(".option").count():
+            page.keyboard.press("Enter")
+        if page.get_by_role("button", name="Start").count():
+            page.keyboard.press("Enter")
+        for part in range(2):
+            for key in "123":
+                choose(page, key)
+            if part == 0:
+                page.get_by_role("button", name="Go on").click()
+        page.get_by_role("heading", name="What this was about").wait_for()
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        page.get_by_role("heading", name="All done").wait_for()
+        file = tmp_path / "data.csv"
+        download.value.save_as(file)
+        behavior = study.task.read_csv(file)
+        assert behavior.mask.all()
         assert wrong == []

@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart.cli import app as commands
 from tellapart.information.exact import model_probabilities
 from tellapart.models.simulation import simulate_models
-from tellapart.server.agents import ByEnvironment, ByLikelihood, ByReplay, live_agents
+from tellapart.server.agents import ByEnvironment, ByItself, ByLikelihood, ByReplay, live_agents
 from tellapart.server.app import create_app
 from tellapart.server.collected import collect
 from tellapart.server.serving import in_background
@@ -89,6 +89,32 @@ def test_agents_by_environment_are_the_model():
     theta, rng = {"stay": np.full(n, 0.3)}, np.random.default_rng(2)
     agents = live_agents(model, theta, designs, task, rng)
     assert isinstance(agents, ByEnvironment)
+    live, own = played(agents, task, designs, rng), model.simulate(theta, designs, rng, task)
+    for statistic in (lambda b: b.fields["reward"].mean((1, 2)), lambda b: (np.diff(b.fields["choice"], axis=2) == 0).mean((1, 2))):
+        one, other = statistic(live), statistic(own)
+        assert abs(one.mean() - other.mean()) < 3.3 * np.sqrt(one.var() / n + other.var() / n)
+
+
+@ta.agent(name="learner", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)})
+class Learner:
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return ta.softmax(self.beta * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += self.alpha * (reward - state[choice])
+        return state
+
+
+def test_agents_by_themselves_are_the_model():
+    """The same statistics as the simulator's own: two samples, |z| below 3.3."""
+    task, n, model = ta.BernoulliBandit(2, 2, 5), 400, Learner()
+    designs = np.broadcast_to([[0.2, 0.8], [0.5, 0.1]], (n, 2, 2))
+    theta, rng = {"alpha": np.full(n, 0.4), "beta": np.full(n, 4.0)}, np.random.default_rng(2)
+    agents = live_agents(model, theta, designs, task, rng)
+    assert isinstance(agents, ByItself)
     live, own = played(agents, task, designs, rng), model.simulate(theta, designs, rng, task)
     for statistic in (lambda b: b.fields["reward"].mean((1, 2)), lambda b: (np.diff(b.fields["choice"], axis=2) == 0).mean((1, 2))):
         one, other = statistic(live), statistic(own)

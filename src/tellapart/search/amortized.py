@@ -157,8 +157,8 @@ class Amortized(Search):
         return self.estimator or PosteriorEstimator, self.encoder or (HistoryEncoder if described else SequenceEncoder)
 
     def _within_budget(self) -> Amortized:
-        """The settings with which all simulations together stay within the budget: three fifths of it are trained on, a fifth
-        goes into surveys, and a fifth into the comparisons at the end.
+        """The settings with which all simulations together stay within the budget: a little more than half is trained on, a fifth
+        goes into surveys, and the rest into the comparisons at the end.
         """
         if not self.simulations:
             return self
@@ -198,7 +198,7 @@ class _Finder:
 
     def find(self) -> Found:
         settings = self.settings
-        rate, budget = settings.learning_rate or self.estimator.learning_rate, round(0.6 * settings.simulations)
+        rate, budget = settings.learning_rate or self.estimator.learning_rate, round(0.55 * settings.simulations)
         plan = Plan(self.estimator, self.job, self.steps, rate, settings.batch, settings.unfinished, budget, _TRAIN)
         good: Floats | None = None
         history: list[float] = []
@@ -217,8 +217,7 @@ class _Finder:
             seed = (self.job.seed, _SURVEY, number)
             surveyor = Surveyor(self.estimator, self.space, settings.survey_simulations, seed, self.workers)
             surveyed = surveyor.look(count, good, settings.finalists)
-            if participants:
-                surveyed = surveyor.climb(surveyed.designs, participants, settings.finalists)
+            surveyed = surveyor.climb(surveyed, participants, settings.finalists)
             journal.put_failures(surveyed.failures)
             journal.put(key, surveyed.to_json())
         self._done += self._cost(count * settings.survey_simulations + participants)

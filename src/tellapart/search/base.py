@@ -70,7 +70,7 @@ class Job:
     @cached_property
     def broken_symmetries(self) -> dict[str, list[str]]:
         """Which symmetries that the task declares are broken by which models."""
-        broken = {model.name: broken_symmetries(model, self.task, self.seed) for model in self.question.models}
+        broken = {model.name: broken_symmetries(model, self.task, self.seed, n=200) for model in self.question.models}
         kinds = {kind: [name for name, one in broken.items() if getattr(one, kind)] for kind in ("columns", "blocks")}
         return {kind: names for kind, names in kinds.items() if names}
 

@@ -81,11 +81,13 @@ class Surveyor:
         best = order[apart(self.space, designs[order[: 16 * keep]])[:keep]]
         return Survey(designs[best], mean[best], self.tried, tuple(self.failures))
 
-    def climb(self, starts: Floats, participants: int, keep: int) -> Survey:
-        """Climbs from the starts (S, B, V), best first, as far as so many participants lead; the starts come back too."""
-        few, many = max(50, self.n // 2), 4 * self.n
+    def climb(self, surveyed: Survey, participants: int, keep: int) -> Survey:
+        """Climbs from surveyed designs, best first, as far as so many participants lead; the designs come back too."""
+        few, many, starts = max(50, self.n // 2), 4 * self.n, surveyed.designs
         each, ends = self.space.blocks * (TRIED * few + RACING * many), list[Floats]()
-        passes = int(participants // each)
+        passes = int((participants - keep * many) // each)
+        if passes < 1:
+            return surveyed
         for number, start in enumerate(starts[: max(1, min(3, passes // 4))]):
             share = passes // 2 if number == 0 and passes >= 8 else passes - passes // 2 if number == 1 else passes // 4
             top = climb(self._points, self.space, start, self.rng, max(1, share), few, many)

@@ -28,6 +28,7 @@ from ..behavior import Behavior, Field
 from ..errors import ModelError
 from ..models.agents import Agent
 from ..models.base import Floats, LikelihoodModel, Model, Parameters
+from ..models.with_priors import shipped_with
 from ..tasks.base import Task
 from ..tasks.environment import Values
 
@@ -50,8 +51,9 @@ def live_agents(model: Model, parameters: Parameters, designs: Floats, task: Tas
     """Participants of a model, with parameters name to (n,), at designs (n, B, V)."""
     if not task.outcomes:
         return ByReplay(model, parameters, designs, task, rng)
-    if isinstance(model, Agent):
-        return ByItself(model, parameters, designs, task, rng)
+    agent = shipped_with(model)
+    if isinstance(agent, Agent):
+        return ByItself(agent, parameters, designs, task, rng)
     discrete = all(f.kind in ("binary", "categorical") for f in (*task.responses, *task.outcomes))
     if isinstance(model, LikelihoodModel) and discrete:
         return ByLikelihood(model, parameters, designs, task, rng)

@@ -1,0 +1,129 @@
+"""Screenshots of the pages for the documentation: the participant's screens of every example, and the researcher's page.
+
+    python docs/figures/screens.py
+
+Needs chromium. People are simulated; designs are of habit.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import tellapart as ta
+from tellapart.server.app import create_app
+from tellapart.server.database import Database, sqlite_url
+from tellapart.server.plan import make_plan
+from tellapart.server.serving import in_background
+from tellapart.server.simulated import Simulation
+
+HERE, EXAMPLES = Path(__file__).parent, Path(ta.__file__).parent / "examples"
+PHONE, WIDE = {"width": 390, "height": 760}, {"width": 1100, "height": 640}
+
+
+def main():
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name in ("bandit", "discounting", "accumulation", "retention"):
+            with served(name, Path(folder)) as (address, _):
+                for label, size in (("phone", PHONE), ("wide", WIDE)):
+                    sheet(screens(browser, address, size), HERE / f"screen-{name}-{label}.png")
+        with served("bandit", Path(folder), fresh="researcher") as (address, app):
+            Simulation(app.state.sessions, address, "token", np.random.default_rng(1)).run(24)
+            app.state.analyst.look()
+            researcher(browser, address, HERE / "researcher.png")
+        browser.close()
+
+
+class served:
+    """An example, served on a free port."""
+
+    def __init__(self, name, folder, fresh=""):
+        study = ta.Study.from_file(EXAMPLES / name)
+        design = study.task.baseline(1, np.random.default_rng(3))[0]
+        database = Database(sqlite_url(folder / f"{name}{fresh}.sqlite"))
+        self._app = create_app(make_plan(study, [design], EXAMPLES / name), database, "token", seed=2)
+        self._server = in_background(self._app, "127.0.0.1", 0)
+
+    def __enter__(self):
+        return self._server.__enter__(), self._app
+
+    def __exit__(self, *error):
+        return self._server.__exit__(*error)
+
+
+def screens(browser, address, size):
+    """Instructions, a trial, its feedback or the next one, the page before a block."""
+    context = browser.new_context(viewport=size, device_scale_factor=1)
+    page, taken = context.new_page(), []
+
+    def take():
+        taken.append(Path(tempfile.mkstemp(suffix=".png")[1]))
+        page.screenshot(path=taken[-1])
+
+    page.goto(address)
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("heading", name="How it works").wait_for()
+    page.mouse.move(0, 0)
+    take()
+    while page.get_by_role("heading", name="How it works").count():
+        page.get_by_role("button", name="Next").click()
+        page.wait_for_timeout(150)
+    page.get_by_role("button", name="Practise").click()
+    page.mouse.move(0, 0)
+    for _ in range(60):
+        if page.locator(".options:not(.done) .option").count():
+            page.wait_for_timeout(250)
+            take()
+            page.keyboard.press("2")
+            page.wait_for_timeout(350)
+            if page.locator(".options.done").count():
+                take()
+            break
+        if page.locator(".entry input").count():
+            page.locator(".entry input").fill("47")
+            take()
+            break
+        if len(taken) < 3 and page.locator(".pair, .trial").count():
+            take()
+        page.wait_for_timeout(1500)
+    for _ in range(40):
+        if page.get_by_role("button", name="Start").count():
+            break
+        page.keyboard.press("1" if page.locator(".option").count() else "Enter")
+        page.wait_for_timeout(400)
+    take()
+    context.close()
+    return taken[:4]
+
+
+def sheet(files, out):
+    """Pictures side by side."""
+    pictures = [Image.open(file).convert("RGB") for file in files]
+    across = 2 if pictures[0].width > 600 else 4
+    width, height = pictures[0].size
+    rows = -(-len(pictures) // across)
+    whole = Image.new("RGB", (across * width, rows * height), "white")
+    for i, picture in enumerate(pictures):
+        whole.paste(picture, ((i % across) * width, (i // across) * height))
+    whole.resize((whole.width * 3 // 4, whole.height * 3 // 4), Image.LANCZOS).quantize(64).save(out, optimize=True)
+    for file in files:
+        file.unlink()
+
+
+def researcher(browser, address, out):
+    context = browser.new_context(viewport={"width": 1200, "height": 860}, color_scheme="light")
+    page = context.new_page()
+    page.goto(f"{address}/researcher#token=token")
+    page.locator("#people td").first.wait_for()
+    page.wait_for_timeout(5000)
+    page.screenshot(path=out)
+    Image.open(out).convert("RGB").quantize(64).save(out, optimize=True)
+    context.close()
+
+
+if __name__ == "__main__":
+    main()
