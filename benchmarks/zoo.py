@@ -160,7 +160,8 @@ def table(kept: dict[str, Any]) -> str:
     for name, row in by_gain(kept["scan"]):
         case = CASES[name]
         lines.append(
-            f"| {case.words} | {words(case.task)} | {', '.join(case.models)} | {told(row['baseline'])} | {told(row['best'])} | {gain(row):+.0%} |"
+            f"| {case.words} | {words(case.task)} | {', '.join(case.models)} | {told(row['baseline'])} | {told(row['best'])} |"
+            f" {gain(row):+.0%} |"
         )
     if kept.get("search"):
         lines += ["", "| question | design | estimate | exact | estimate / exact |", "|---|---|---|---|---|"]

@@ -136,7 +136,8 @@ def _seeded(make: Any, seed: int) -> Any:
 
 def _silence_likelihood(parameters: Any, behavior: Behavior, designs: Floats, task: Task) -> Floats:
     spread = parameters["spread"][:, None, None]
-    return np.asarray(-(0.5 * (behavior.fields["reading"] / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))) * behavior.mask).sum((1, 2))
+    terms = 0.5 * (behavior.fields["reading"] / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
+    return np.asarray(-(terms * behavior.mask).sum((1, 2)))
 
 
 @model(name="silence", parameters={"spread": LogNormal(0.0, 0.3), "unused": Normal()}, vectorised=True, log_likelihood=_silence_likelihood)
