@@ -1,0 +1,102 @@
+"""Other priors for a model's parameters: in Python and in a study file, and an evidence that knows of them."""
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.models.base import IntegratedModel
+from tellapart.models.evidence import exact_posterior, log_evidence
+from tellapart.models.with_priors import format_prior, parse_prior
+from tellapart.run import describe
+
+TASK = ta.BernoulliBandit(3, 2, 10)
+STUDY = """\
+[study]
+[task]
+use = "bernoulli-bandit"
+[[models]]
+use = "q-learning"
+priors.alpha = "beta(1.5, 1.5)"
+[[models]]
+use = "wslts"
+priors.lambda = "log-normal(0, 0.5)"
+"""
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        ta.Uniform(-1, 2.5),
+        ta.Normal(0, 1),
+        ta.LogNormal(0.1, 1),
+        ta.Beta(1.5, 1.5),
+        ta.Gamma(2, 3),
+        ta.HalfNormal(0.3),
+        ta.Categorical((0.25, 0.75)),
+        ta.Integers(1, 5),
+    ],
+    ids=lambda prior: type(prior).__name__,
+)
+def test_text_and_back(prior):
+    assert parse_prior(format_prior(prior)) == prior
+
+
+@pytest.mark.parametrize("model", [ta.AEG(), ta.WSLTS(), ta.GLS()], ids=lambda model: model.name)
+def test_changed_priors_turn_the_built_in_integral_off(model):
+    """With the same priors said anew, the generic evidence agrees with the built-in one; with others, with an average over their draws."""
+    simulations = ta.simulate_models(TASK, [model], np.full((2, 3), 0.5), 8, np.random.default_rng(1))
+    behavior, designs = simulations.behavior, simulations.designs
+    again = ta.with_priors(model, **dict(list(model.parameters.items())[:1]))
+    assert isinstance(model, IntegratedModel)
+    assert not isinstance(again, IntegratedModel)
+    expected, got = (log_evidence(one, behavior, designs, TASK) for one in (model, again))
+    np.testing.assert_allclose(got, expected, atol=0.03)
+    name = next(iter(model.parameters))
+    other = ta.with_priors(model, **{name: ta.Beta(8, 2)})
+    rng, n = np.random.default_rng(2), 20_000
+    draws = {key: prior.sample(n, rng) for key, prior in other.parameters.items()}
+    assert abs(draws[name].mean() - 0.8) < 0.01
+    likelihood = np.exp(model.log_likelihood(draws, behavior[np.zeros(n, int)], designs[np.zeros(n, int)], TASK))
+    log_mean, error = np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(n)
+    assert abs(log_evidence(other, behavior[:1], designs[:1], TASK)[0] - log_mean) < 5 * error + 0.02
+    assert exact_posterior(other, behavior, designs, TASK).mean(name).shape == (8,)
+
+
+def test_they_are_read_written_and_part_of_the_run(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    study = ta.Study.from_file(tmp_path)
+    assert study.models[0].parameters == {"alpha": ta.Beta(1.5, 1.5), "beta": ta.Gamma(2, 3)}
+    assert study.models[1].parameters["lambda"] == ta.LogNormal(0, 0.5)
+    (tmp_path / "study.toml").write_text(study.to_toml())
+    assert ta.Study.from_file(tmp_path) == study
+    described = describe(study)
+    assert described["model 0"]["priors.alpha"] == "beta(1.5, 1.5)"
+    plain = ta.Study(study.task, [ta.with_priors(study.models[0], alpha=ta.Uniform()), study.models[1]])
+    assert describe(plain) != described
+    assert plain != study
+
+
+def test_agents_stay_agents_and_models_keep_their_options():
+    model = ta.with_priors(ta.AEG(convention="released"), phi="beta(2, 2)")
+    assert (model.convention, model.name) == ("released", "aeg")
+    assert ta.with_priors(model, epsilon="uniform(0, 0.5)").parameters == {"epsilon": ta.Uniform(0, 0.5), "phi": ta.Beta(2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("beta(1.5, 1.5)", "beta(1.5)x", "This is no prior."),
+        ("beta(1.5, 1.5)", "betta(1.5, 1.5)", "did you mean 'beta'?"),
+        ("beta(1.5, 1.5)", "beta(1.5, -1)", "a > 0 and b > 0"),
+        ("beta(1.5, 1.5)", "beta(1, 2, 3)", "not what it needs"),
+        ("priors.alpha", "priors.alpa", "did you mean 'alpha'?"),
+        ('"beta(1.5, 1.5)"', "0.5", "This is no prior."),
+        ("priors.alpha", "pirors.alpha", "did you mean 'priors'?"),
+    ],
+)
+def test_mistakes_are_told_with_the_line(old, new, words, tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY.replace(old, new, 1))
+    with pytest.raises(ta.StudyError) as error:
+        ta.Study.from_file(tmp_path)
+    assert words in str(error.value)
+    assert "line 6" in str(error.value)
