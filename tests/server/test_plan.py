@@ -1,6 +1,7 @@
 """What the researcher says: settings, texts, conditions, screens."""
 
 from collections import Counter
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
@@ -126,3 +127,13 @@ def test_a_screen_that_is_not_there_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr(kit, "SCRIPT", ["nowhere.js"])
     with pytest.raises(ta.StudyError, match=r"nowhere\.js"):
         plan_of(questions(), [[[0.2], [0.8]]], tmp_path)
+
+
+def test_what_is_vendored_is_as_it_was_published():
+    """jsPsych and its plugins as npm has them, each with its version in its name, and their licence."""
+    folder = Path(ta.__file__).parent / "server" / "static" / "vendor" / "jspsych"
+    sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert sums == {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.js")}
+    assert "MIT" in (folder / "LICENSE.txt").read_text()
+    pages = (folder.parents[1] / "index.html").read_text()
+    assert all(name in pages for name in sums)
