@@ -20,7 +20,7 @@ KNOWN = {
 LEVELS = [Categorical((0.2, 0.5, 0.3)), Integers(-2, 3), Integers(1, 40)]
 
 
-@pytest.mark.parametrize(("prior", "reference"), KNOWN.items(), ids=str)
+@pytest.mark.parametrize(("prior", "reference"), KNOWN.items(), ids=[str(prior) for prior in KNOWN])
 def test_agrees_with_scipy(prior, reference):
     u = np.linspace(0.001, 0.999, 101)
     theta = reference.ppf(u)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .estimators.infonce import InfoNCEEstimator as InfoNCEEstimator
     from .estimators.nwj import NWJEstimator as NWJEstimator
     from .estimators.posterior import PosteriorEstimator as PosteriorEstimator
+    from .groups.random_effects import random_effects as random_effects
     from .information.estimate import Difference as Difference
     from .information.estimate import InformationEstimate as InformationEstimate
     from .information.estimate import Pointwise as Pointwise
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from .models.python import model as model
     from .models.simulation import Simulations as Simulations
     from .models.simulation import simulate_models as simulate_models
+    from .models.streams import below as below
+    from .models.streams import standard_normal as standard_normal
+    from .models.streams import uniform as uniform
     from .models.with_priors import with_priors as with_priors
     from .networks.base import Encoder as Encoder
     from .networks.history import HistoryEncoder as HistoryEncoder
@@ -119,6 +123,7 @@ _HOMES = {
     "models.base": "Model LikelihoodModel",
     "models.agents": "agent Agent",
     "models.choices": "softmax",
+    "models.streams": "uniform standard_normal below",
     "models.with_priors": "with_priors",
     "models.python": "ParticipantModel model",
     "tasks.base": "Task",
@@ -138,6 +143,7 @@ _HOMES = {
     "tasks.text": "parse_design format_design",
     "estimators.fresh": "pointwise_at pointwise_at_each",
     "training": "Trainer TrainingSettings Stream",
+    "groups.random_effects": "random_effects",
     "journal": "Journal",
     "workers": "Workers dask_workers",
     "errors": "TellapartError DesignError StudyError DataError ModelError RunError",

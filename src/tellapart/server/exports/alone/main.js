@@ -22,10 +22,19 @@ class Alone {
       this.state = { person, condition, sequence: pick(this.all.conditions[condition].sequences), position: 0, trial: 0, points: 0, rows: [], passed: !this.all.texts.answers.length, tries: 0, done: false };
     }
     this.label = this.state.person;
-    if (resumed && this.state.trial > 0 && !this.state.done) { this.state.rows = this.state.rows.filter((row) => row.position < this.state.position); this.state.trial = 0; }
+    const again = resumed && this.state.trial > 0 && !this.state.done;
+    if (again) this.beginBlockAgain();
     this.keep();
     const { position, trial, passed, done } = this.state;
-    return { status: done ? "finished" : "taking part", position, trial, resumed, again: false, passed, link: done ? this.all.links.completion : null };
+    return { status: done ? "finished" : "taking part", position, trial, resumed, again, passed, link: done ? this.all.links.completion : null };
+  }
+
+  // A block that was interrupted is played from its first trial: what was shown in between is not known.
+  beginBlockAgain() {
+    const { state } = this, [paid] = this.all.screen.outcomes;
+    state.rows = state.rows.filter((row) => row.position < state.position);
+    state.points = state.rows.reduce((sum, row) => sum + (row[paid] ?? 0), 0);
+    state.trial = 0;
   }
 
   async decline() { return { link: this.all.links.no_consent }; }
