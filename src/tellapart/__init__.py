@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .bandits.wslts import WSLTS as WSLTS
     from .behavior import Behavior as Behavior
     from .behavior import Field as Field
+    from .data.settings import TableSettings as TableSettings
+    from .data.understand import understand as understand
     from .errors import DataError as DataError
     from .errors import DesignError as DesignError
     from .errors import ModelError as ModelError
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from .estimators.infonce import InfoNCEEstimator as InfoNCEEstimator
     from .estimators.nwj import NWJEstimator as NWJEstimator
     from .estimators.posterior import PosteriorEstimator as PosteriorEstimator
+    from .groups.analysis import Analysis as Analysis
+    from .groups.analysis import AnalysisSettings as AnalysisSettings
     from .groups.random_effects import random_effects as random_effects
     from .information.estimate import Difference as Difference
     from .information.estimate import InformationEstimate as InformationEstimate
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
     from .priors import Prior as Prior
     from .priors import Uniform as Uniform
     from .question import Question as Question
+    from .report.analysis import write_analysis as write_analysis
     from .result import DesignResult as DesignResult
     from .run import Run as Run
     from .run import find_design as find_design
@@ -143,6 +148,10 @@ _HOMES = {
     "tasks.text": "parse_design format_design",
     "estimators.fresh": "pointwise_at pointwise_at_each",
     "training": "Trainer TrainingSettings Stream",
+    "data.understand": "understand",
+    "data.settings": "TableSettings",
+    "groups.analysis": "Analysis AnalysisSettings",
+    "report.analysis": "write_analysis",
     "groups.random_effects": "random_effects",
     "journal": "Journal",
     "workers": "Workers dask_workers",

@@ -108,12 +108,15 @@ class Posterior:
         models: Which model, for questions about models.
         parameters: Model name to its parameters, for questions about parameters.
         trust: Whether the data look like the models', where that was asked.
+        trials, missed: Trials of each that were recorded, and that were not, (N,), where that is known.
     """
 
     participants: NDArray[Any]
     models: ModelPosterior | None = None
     parameters: Mapping[str, ParameterPosterior] = field(default_factory=dict)
     trust: Checks | None = None
+    trials: NDArray[np.intp] | None = None
+    missed: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self.participants)
@@ -133,6 +136,7 @@ class Posterior:
         import pandas as pd
 
         columns: dict[str, Any] = {"participant": self.participants}
+        columns |= {name: counts for name, counts in (("trials", self.trials), ("missed", self.missed)) if counts is not None}
         columns |= self.models.columns() if self.models else {}
         for part in self.parameters.values():
             columns |= part.columns()
@@ -191,7 +195,10 @@ def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: i
                 z = torch.cat([estimator.sample_theta(part, m, draws, rng) for part in parts], dim=1).cpu().numpy()
                 theta = {name: prior.from_normal(z[:, :, p].T) for p, (name, prior) in enumerate(priors.items())}
                 parameters[model.name] = ParameterPosterior(model.name, theta, people)
-    return Posterior(people, models, parameters)
+    trials = behavior.mask.sum((1, 2))
+    where = np.asarray(designs, np.float64)
+    missed = (estimator.task.lengths(np.broadcast_to(where, (len(people), *where.shape[-2:]))).sum(-1) - trials).clip(0)
+    return Posterior(people, models, parameters, trials=trials, missed=missed)
 
 
 CHUNK = 1024

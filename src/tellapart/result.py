@@ -21,7 +21,9 @@ from .tasks.text import format_design
 from .workers import Workers, simulating_with
 
 if TYPE_CHECKING:
+    from .data.understand import Understanding
     from .estimators.base import Estimator
+    from .groups.analysis import Analysis, AnalysisSettings
     from .validation.suite import Validation
     from .validation.trust import Trust
 
@@ -71,18 +73,32 @@ class DesignResult:
         """Who behaved like which model, with which parameters.
 
         Arguments:
-            data: A `Behavior`, or a long table (a pandas DataFrame).
-            designs: What participants were run at, if not at the recommended design: (B, V) or (N, B, V).
+            data: A `Behavior`, any table (a pandas DataFrame, or a list of files), or what `understand` made of one.
+            designs: What participants were run at, if the data do not say it and it was not the recommended design: (B, V) or (N, B, V).
             draws: How many draws from the posterior of parameters.
         """
-        posterior = infer(self.found.estimator, self._behavior(data), self._designs(designs), draws, seed)
-        return replace(posterior, trust=self.trust(data, designs, progress))
+        people, where = self._people(data, designs)
+        posterior = infer(self.found.estimator, people.behavior, where, draws, seed)
+        return replace(posterior, trust=self.trust(people.behavior, where, progress))
+
+    def analyse(
+        self, data: Any, designs: ArrayLike | None = None, settings: AnalysisSettings | None = None, progress: Progress = unheard
+    ) -> Analysis:
+        """What a group of people did, and what that says of the population they come from; see `posterior` for the arguments."""
+        from .groups.analysis import analyse
+
+        people, where = self._people(data, designs)
+        each = np.broadcast_to(np.asarray(where, np.float64), (len(people.behavior), *self.design.shape))
+        how: dict[str, Any] = {"groups": people.groups, "conditions": people.conditions, "progress": progress}
+        how["trust"] = lambda behavior, at: self.trust(behavior, at, progress)
+        return analyse(self.found.estimator, people.behavior, each, settings, **how)
 
     def trust(self, data: Any, designs: ArrayLike | None = None, progress: Progress = unheard) -> Trust:
         """Do the data of each participant look like anything that the models can produce?"""
         from .validation.trust import trust
 
-        return trust(self.found.estimator, self._behavior(data), self._designs(designs), seed=self.study.seed, progress=progress)
+        people, where = self._people(data, designs)
+        return trust(self.found.estimator, people.behavior, where, seed=self.study.seed, progress=progress)
 
     def validate(self, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Validation:
         """The checks of the estimator at the recommended design and at baseline designs.
@@ -147,7 +163,8 @@ class DesignResult:
 
     def summaries(self, data: Any, designs: ArrayLike | None = None) -> NDArray[np.float32]:
         """The learned summary statistics of data, (N, S)."""
-        return self.found.estimator.summaries(self._behavior(data), self._designs(designs))
+        people, where = self._people(data, designs)
+        return self.found.estimator.summaries(people.behavior, where)
 
     def evaluate(
         self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress = unheard
@@ -174,8 +191,14 @@ class DesignResult:
             )
         return designs
 
-    def _behavior(self, data: Any) -> Behavior:
-        return self.study.task.check(data) if isinstance(data, Behavior) else self.study.task.read_table(data)
+    def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, ArrayLike]:
+        """Data in any form, understood, and what each participant was run at."""
+        from .data.understand import Understanding, understand
+
+        if isinstance(data, Behavior):
+            data = Understanding(self.study.task.check(data), ())
+        people = data if isinstance(data, Understanding) else understand(data, self.study.task, self.study.data)
+        return people, self._designs(people.designs if designs is None else designs)
 
 
 def evaluate_designs(

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic import Field as Checked
 from tomlkit.exceptions import TOMLKitError
 
+from .data.settings import TableSettings
 from .errors import StudyError, TellapartError, nearest
 from .models.base import Model
 from .models.simulation import OnError
@@ -44,6 +45,7 @@ class Study:
         seed: Where all randomness starts.
         name: What reports call the study.
         on_error: "stop" when a model cannot simulate a participant, or "skip" that participant.
+        data: How tables of data are to be read, where they do not say so themselves.
     """
 
     task: Task
@@ -51,6 +53,7 @@ class Study:
     search: Search
     seed: int
     name: str
+    data: TableSettings
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class Study:
         seed: int = 1,
         name: str = "study",
         on_error: OnError = "stop",
+        data: TableSettings | None = None,
     ) -> None:
         check_kind(task, Task)
         question = Question(tuple(models) if isinstance(models, Sequence) else (models,), goal, tuple(prior or ()), about, on_error)  # type: ignore[arg-type]
@@ -71,7 +75,8 @@ class Study:
         check_kind(search, Search)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise StudyError("The seed of a study must be a whole number, 0 or more.", got=repr(seed), key="seed")
-        for key, value in (("task", task), ("question", question), ("search", search), ("seed", seed), ("name", name)):
+        parts = {"task": task, "question": question, "search": search, "seed": seed, "name": name, "data": data or TableSettings()}
+        for key, value in parts.items():
             object.__setattr__(self, key, value)
 
     @property
@@ -102,7 +107,8 @@ class Study:
         sections = [("study", head), ("task", _written(self.task, "task", "use"))]
         sections += [("models", {**_written(model, "model", "use"), **share}) for model, share in zip(self.models, shares, strict=True)]
         sections += [("search", _written(self.search, "search", "method"))]
-        return write_toml(sections + ([("simulation", {"on_error": question.on_error})] if question.on_error != "stop" else []))
+        sections += [("simulation", {"on_error": question.on_error})] if question.on_error != "stop" else []
+        return write_toml(sections + ([("data", self.data.written())] if self.data.written() else []))
 
 
 def study_file(path: str | Path) -> Path:
@@ -153,12 +159,20 @@ class _SimulationSection(_Section):
     on_error: OnError = "stop"
 
 
+class _DataSection(_Section):
+    columns: dict[str, str] = {}
+    codes: dict[str, Any] = {}
+    missing: list[Any] = []
+    rows: dict[str, Any] = {}
+
+
 class _StudyFile(_Section):
     study: _StudySection
     task: _TaskSection
     models: list[_ModelSection]
     search: _SearchSection = Checked(default_factory=_SearchSection)
     simulation: _SimulationSection = Checked(default_factory=_SimulationSection)
+    data: _DataSection = Checked(default_factory=_DataSection)
 
 
 class _Reader:
@@ -182,7 +196,9 @@ class _Reader:
         shares = [math.nan if section.prior is None else section.prior for section in content.models]
         prior = None if all(map(math.isnan, shares)) else shares  # all models have one, or none has
         try:
-            return Study(task, models, head.goal, prior, head.about, search=search, seed=head.seed, name=head.name, on_error=on_error)
+            data = TableSettings.of(content.data.model_dump())
+            how: dict[str, Any] = {"search": search, "seed": head.seed, "name": head.name, "on_error": on_error, "data": data}
+            return Study(task, models, head.goal, prior, head.about, **how)
         except TellapartError as error:
             wrong = next((i for i, share in enumerate(shares) if not share > 0), 0)
             raise self._located(error, ("models", wrong) if error.key == "prior" else ("study",) if error.key else ()) from error

@@ -11,11 +11,11 @@ import sys
 
 # isort: off
 from .frame import app
-from . import studies, designs, results, serve
+from . import studies, designs, results, analysis, power, serve
 
 # isort: on
 
-__all__ = ["app", "designs", "main", "results", "serve", "studies"]
+__all__ = ["analysis", "app", "designs", "main", "power", "results", "serve", "studies"]
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ DaskAddress = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help='A Dask cluster: its address, its scheduler file, or "local:N".', show_default=False),
 ]
+DesignRun = Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -74,6 +75,13 @@ def designs_of(study: Study, texts: list[str], baseline: int, seed: int | None) 
     if not designs:
         raise DesignError("There is no design.", expected="--design or --baseline", fix=f'--design "{example_design(space)}"')
     return designs
+
+
+def design_run(study: Study, text: str | None) -> Floats | None:
+    """What all participants were run at, if that was written out."""
+    from ..tasks.text import parse_design
+
+    return None if text is None else parse_design(study.task.design_space, text)
 
 
 @contextmanager

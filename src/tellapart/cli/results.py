@@ -9,7 +9,8 @@ import typer
 
 from ..errors import ModelError, StudyError, nearest
 from .frame import command, show
-from .options import AsJson, Seed, StudyPath, read_study, run_folder, seed_of
+from .options import AsJson, DesignRun, Seed, StudyPath, design_run, read_study, run_folder, seed_of
+from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
 
 if TYPE_CHECKING:
     from ..study import Study
@@ -50,11 +51,16 @@ def validate(
 @command
 def posterior(
     study: StudyPath,
-    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A long table of data.", show_default=False)],
+    data: Files,
     out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write one row for each participant.")],
     samples: Annotated[Path | None, typer.Option("--samples", metavar="FILE.csv", help="Where to write draws of the parameters.")] = None,
     draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="How many draws for each participant.")] = 1000,
-    design: Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")] = None,
+    design: DesignRun = None,
+    columns: Columns = None,
+    codes: Codes = None,
+    missing: Missing = None,
+    rows: Rows = None,
+    designs: DesignTable = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -71,18 +77,17 @@ def posterior(
     from ..files import written_whole
     from ..progress import progress_bar
     from ..run import Run
-    from ..tasks.text import parse_design
 
     plan = read_study(study)
     run = Run.finished(plan, run_folder(study))
-    designs = None if design is None else parse_design(plan.task.design_space, design)
+    where = design_run(plan, design)
     if samples is not None and plan.goal == "discriminate":
         raise StudyError(
             "The goal 'discriminate' is not about parameters: there are no draws.", got=f"--samples {samples}", fix="leave it out"
         )
-    behavior = plan.task.read_csv(data)
+    people = read_people(plan, data, columns, codes, missing, rows, designs)
     with written_whole(out) as table, progress_bar("reading the data") as progress:
-        known = run.result().posterior(behavior, designs, draws, seed_of(plan, seed), progress)
+        known = run.result().posterior(people, where, draws, seed_of(plan, seed), progress)
         known.to_table().to_csv(table, index=False)
     if samples is not None:
         with written_whole(samples) as table:

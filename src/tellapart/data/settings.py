@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
-from ..errors import DataError, StudyError, nearest
-
-KEYS = ("columns", "codes", "missing", "rows")
+from ..errors import DataError
 
 
 @dataclass(frozen=True)
@@ -28,17 +26,15 @@ class TableSettings:
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> TableSettings:
-        """The section [data] of a study file."""
-        for key in section:
-            if key not in KEYS:
-                raise StudyError(f"The key '{key}' is unknown.", where="[data]", fix=nearest(key, KEYS))
-        try:
-            columns = {str(k): str(v) for k, v in dict(section.get("columns", {})).items()}
-            codes, rows = ({str(k): _texts(v) for k, v in dict(section.get(key, {})).items()} for key in ("codes", "rows"))
-        except (TypeError, ValueError):
-            expected = 'columns = {choice = "response"}, codes = {choice = ["left", "right"]}, rows = {task = "choice"}'
-            raise StudyError("The section [data] cannot be understood.", expected=expected, got=dict(section)) from None
-        return cls(columns, codes, frozenset(_texts(section.get("missing", ()))), rows)
+        """The section [data] of a study file; its keys are the arguments, each a text or a list of texts or numbers."""
+        codes, rows = ({str(k): _texts(v) for k, v in section.get(key, {}).items()} for key in ("codes", "rows"))
+        return cls(dict(section.get("columns", {})), codes, frozenset(_texts(section.get("missing", ()))), rows)
+
+    def written(self) -> dict[str, Any]:
+        """The section as a study file has it, without what is empty."""
+        codes, rows = ({key: list(texts) for key, texts in part.items()} for part in (self.codes, self.rows))
+        section = {"columns": dict(self.columns), "codes": codes, "missing": sorted(self.missing), "rows": rows}
+        return {key: value for key, value in section.items() if value}
 
     def with_options(
         self, columns: Sequence[str] = (), codes: Sequence[str] = (), missing: Sequence[str] = (), rows: Sequence[str] = ()

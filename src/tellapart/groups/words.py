@@ -9,7 +9,7 @@ import numpy as np
 from .random_effects import random_effects
 
 if TYPE_CHECKING:
-    from .analysis import Analysis, Settings
+    from .analysis import Analysis
 
 
 def conclusion(found: Analysis) -> str:
@@ -26,7 +26,7 @@ def conclusion(found: Analysis) -> str:
     return f"Of {people}, {effects.names[best]} describes the largest share: {100 * effects.frequencies[best]:.0f} % ({interval}); {sure}."
 
 
-def warnings_of(found: Analysis, settings: Settings) -> Iterator[str]:
+def warnings_of(found: Analysis) -> Iterator[str]:
     """What a reader must know before believing the rest."""
     if found.left_out:
         yield (
@@ -42,7 +42,7 @@ def warnings_of(found: Analysis, settings: Settings) -> Iterator[str]:
             f"The models do not describe this group (p = {found.prediction.group_p:.3f}); worst is '{found.prediction.worst}'. Frequencies"
             " say which model is the best of these, not that it is good."
         )
-    yield from _about_flags(found, settings)
+    yield from _about_flags(found)
     if found.evidence.se.max() > 0.2:
         yield f"The log evidence of some people is uncertain: standard errors of up to {found.evidence.se.max():.2f}."
     if found.effects is not None and found.effects.omnibus_risk > 0.5:
@@ -57,19 +57,19 @@ def warnings_of(found: Analysis, settings: Settings) -> Iterator[str]:
             yield f"Conclusions differ by {one.name}: {one.differs()}. What is said of everybody together is an average over these."
 
 
-def _about_flags(found: Analysis, settings: Settings) -> Iterator[str]:
+def _about_flags(found: Analysis) -> Iterator[str]:
     """People unlike the models, and whether the conclusion rests on them."""
     count = int(found.flagged.sum())
     if count == 0:
         return
     yield f"{count} of {len(found.flagged)} people look like nothing that the models produce; about 1 % of those whom they describe would."
     if found.effects is not None and count < len(found.flagged) - 1:
-        others = random_effects(found.evidence.log_evidence[~found.flagged], found.models, prior=settings.prior_counts)
+        others = random_effects(found.evidence.log_evidence[~found.flagged], found.models, prior=found.settings.prior_counts)
         if others.frequencies.argmax() != found.effects.frequencies.argmax():
             yield f"Without them the most frequent model is another one: {others.names[int(others.frequencies.argmax())]}."
 
 
-def methods(found: Analysis, settings: Settings, version: str) -> str:
+def methods(found: Analysis, version: str) -> str:
     """A paragraph for the methods section."""
     trials = found.trials
     parts = [
@@ -79,7 +79,7 @@ def methods(found: Analysis, settings: Settings, version: str) -> str:
     parts += [f"{len(found.left_out)} participants were left out, having too few trials."] if found.left_out else []
     parts.append(found.evidence.words)
     if found.effects is not None:
-        counts = "one in all, shared equally (1/K each)" if settings.prior_counts == "1/K each" else "one for each model"
+        counts = "one in all, shared equally (1/K each)" if found.settings.prior_counts == "1/K each" else "one for each model"
         exact = (
             "computed exactly" if found.effects.error == 0 else f"computed with a Monte-Carlo error of at most {found.effects.error:.4f}"
         )

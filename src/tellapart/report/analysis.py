@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
-from ..groups.analysis import Analysis, Comparison, Settings
+from .. import __version__
+from ..files import written_whole
+from ..groups.analysis import Analysis
+from ..groups.contrasts import Comparison
 from ..groups.statistics import PARTS
+from ..groups.to_arviz import to_arviz
 from ..groups.words import conclusion, methods
 from . import analysis_figures as figures
 from .style import inline
@@ -17,6 +22,8 @@ from .style import inline
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from ..question import Question
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def render(name: str, found: Analysis, settings: Settings, understood: Sequence[tuple[str, str, str]], version: str) -> str:
+def render(name: str, found: Analysis, understood: Sequence[tuple[str, str, str]] = ()) -> str:
     """The page as HTML.
 
     Arguments:
@@ -59,7 +66,7 @@ def render(name: str, found: Analysis, settings: Settings, understood: Sequence[
         parameters=_parameters(found),
         comparisons=[_comparison(number, one) for number, one in enumerate(found.comparisons)],
         predictive=_predictive(found),
-        methods=methods(found, settings, version),
+        methods=methods(found, __version__),
         references=REFERENCES,
     )
 
@@ -69,6 +76,23 @@ REFERENCES = (
     "Rigoux, Stephan, Friston & Daunizeau (2014). Bayesian model selection for group studies — revisited. NeuroImage 84.",
     "Gelman, Meng & Stern (1996). Posterior predictive assessment of model fitness via realized discrepancies. Statistica Sinica 6.",
 )
+
+
+def write_analysis(
+    page: Path, name: str, found: Analysis, question: Question, understood: Sequence[tuple[str, str, str]] = ()
+) -> list[Path]:
+    """Write the page, and beside it the tables and the ArviZ file; the paths of these. See `render`."""
+    written = [page]
+    with written_whole(page) as temporary:
+        temporary.write_text(render(name, found, understood), "utf-8")
+    for label, table in tables(found).items():
+        written.append(page.with_name(f"{page.stem}-{label}.csv"))
+        with written_whole(written[-1]) as temporary:
+            table.to_csv(temporary, index=False)
+    written.append(page.with_name(f"{page.stem}-posterior.nc"))
+    with written_whole(written[-1]) as temporary:
+        to_arviz(found, question).to_netcdf(str(temporary), engine="h5netcdf")
+    return written[1:]
 
 
 def tables(found: Analysis) -> dict[str, pd.DataFrame]:
