@@ -200,8 +200,8 @@ def test_new_studies_are_sound_as_they_are(tmp_path):
     study = Study.from_file(tmp_path / "trial")
     assert (study.name, study.seed) == ("trial", 7)
     checked = result_of("check", tmp_path / "trial")
-    assert [finding for finding in checked["findings"] if "is not compiled" not in finding["what"]] == []
-    assert checked["speed"]["optimist"] > 10
+    assert checked["findings"] == []
+    assert checked["speed"]["optimist"] > 1000
 
 
 def test_new_refuses(tmp_path):

@@ -133,6 +133,42 @@ def test_a_model_is_simulated_by_the_cluster(cluster, study):
     np.testing.assert_array_equal(here.behavior.fields["choice"], there.behavior.fields["choice"])
 
 
+AGENT = """
+import numpy as np
+import tellapart as ta
+
+@ta.agent(name="learner", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)})
+class Learner:
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return ta.softmax(self.beta * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += self.alpha * (reward - state[choice])
+"""
+
+
+def told_by(agent, task, seed):
+    parameters = {"alpha": np.full(20, 0.3), "beta": np.full(20, 4.0)}
+    behavior = agent.simulate(parameters, np.full((20, 1, 2), 0.5), np.random.default_rng(seed), task)
+    return agent.not_compiled(task), behavior.fields["choice"].tobytes()
+
+
+def test_an_agent_beside_a_study_is_compiled_wherever_it_is_simulated(cluster, tmp_path):
+    (tmp_path / "models.py").write_text(AGENT)
+    (tmp_path / "study.toml").write_text(STUDY.split("[[models]]")[0] + '[[models]]\nuse = "models:Learner"\n[[models]]\nuse = "aeg"\n')
+    study = ta.Study.from_file(tmp_path)
+    pieces = [(study.models[0], study.task, seed) for seed in (1, 2)]
+    here = list(HERE.map(told_by, pieces))
+    assert [reason for reason, _ in here] == [None, None]
+    assert list(Workers(2).map(told_by, pieces)) == here
+    with dask_workers(str(cluster.file)) as workers:
+        cluster.wait(workers.client)
+        assert list(workers.map(told_by, pieces)) == here
+
+
 def test_a_killed_worker_costs_time_and_no_results(cluster, study, tmp_path):
     """A whole search while a worker is killed in the middle of it and another joins: the same bytes as in this process."""
     alone = ta.find_design(study, tmp_path / "alone")

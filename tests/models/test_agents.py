@@ -3,6 +3,7 @@
 import itertools
 import json
 import pickle
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import tellapart as ta
 from tellapart.models.agents import Agent, NotCompiled, _Uncompiled
 from tellapart.models.choices import largest, softmax
 from tellapart.models.streams import standard_normal, uniform
-from tellapart.parts import known_parts
+from tellapart.parts import find_part, known_parts
 from tellapart.priors import sample_priors
 from tellapart.testing import check_model
 
@@ -27,7 +28,7 @@ UNIT = {"a": ta.Uniform(0, 1)}
 
 @ta.agent(name="kalman-ucb", parameters={"beta": ta.Gamma(2, 3), "bonus": ta.HalfNormal(1)})
 class KalmanUCB:
-    """The theory of the issue, in 16 lines."""
+    """Directed exploration, in 16 lines."""
 
     noise: float = 0.5
 
@@ -160,6 +161,65 @@ def test_an_agent_can_be_sent_away():
     again = pickle.loads(cloudpickle.dumps(KalmanUCB(noise=0.3)))
     parameters, designs = draws(again, 5)
     assert same(*(model.simulate(parameters, designs, np.random.default_rng(1), SMALL) for model in (again, KalmanUCB(noise=0.3))))
+
+
+BESIDE = """
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+import tellapart as ta
+import {helpers}
+
+class Memory(NamedTuple):
+    values: np.ndarray
+    last: int
+
+@nb.njit
+def by_the_user(alpha, error):
+    return alpha * error
+
+@ta.agent(name="beside", parameters={{"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)}})
+class Beside:
+    def start(self, arms):
+        return Memory(np.full(arms, 0.5), -1)
+
+    def choose(self, state):
+        worth = self.beta * state.values
+        if state.last >= 0:
+            worth[state.last] += {helpers}.bonus(0.5)
+        return ta.softmax(worth)
+
+    def learn(self, state, choice, reward):
+        state.values[choice] += by_the_user(self.alpha, reward - state.values[choice])
+        return Memory(state.values, choice)
+"""
+
+
+def beside(folder, helpers, factor):
+    """An agent in a file of a folder, with a module of helpers beside it."""
+    folder.mkdir()
+    (folder / f"{helpers}.py").write_text(f"FACTOR = {factor}\n\ndef bonus(x):\n    return sum([FACTOR * k * x for k in range(3)])\n")
+    (folder / "models.py").write_text(BESIDE.format(helpers=helpers))
+    return find_part("model", "models:Beside", folder)()
+
+
+def test_a_file_beside_a_study_is_compiled_in_whatever_folder_it_is(tmp_path):
+    """What was compiled for it is kept on disk, and found again; a change in a module that it imports is noticed."""
+    first = beside(tmp_path / "first", "helpers_1", 1.0)
+    parameters, designs = draws(first, 30)
+
+    def played(model):
+        assert model.not_compiled(SMALL) is None
+        compiled = model.simulate(parameters, designs, np.random.default_rng(1), SMALL)
+        assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), SMALL))
+        return compiled
+
+    one = played(first)
+    del sys.modules[type(first).__module__], sys.modules["helpers_1"]
+    assert same(one, played(beside(tmp_path / "second", "helpers_1", 1.0)))
+    del sys.modules["helpers_1"]
+    assert not same(one, played(beside(tmp_path / "third", "helpers_1", -3.0)))
 
 
 def test_memory_may_go_on_from_block_to_block():

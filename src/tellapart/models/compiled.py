@@ -12,13 +12,15 @@ import re
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 import numba as nb
 import numpy as np
 
 FOLDERS = ("models", "bandits")
 """Where compiled code of tellapart's own is: what was compiled before is not used again once a file there has changed."""
+COMPILED = ("math", "numba", "numpy", "tellapart")
+"""Modules that the compiler knows."""
 
 
 def specialised(loop: Any, **functions: Any) -> Any:
@@ -43,12 +45,18 @@ def uncompiled(loop: Any, **functions: Any) -> Any:
 def jitted(function: Any) -> Any:
     """A Python function with all Python functions that it calls, to be compiled when it is first used; anything else as it is.
 
-    Places in arrays are checked: a place that is not there is an error and not a crash.
+    Places in arrays are checked: a place that is not there is an error and not a crash. What is kept on disk names the module of each
+    function, which numba imports when it reads it again. A user's file is loaded under a name that nothing can import, and another one
+    in another folder, so the copies say that they are from here.
     """
     return _jitted(function, {})
 
 
 def _jitted(function: Any, done: dict[int, Any]) -> Any:
+    if hasattr(function, "py_func") and not function.py_func.__module__.startswith("tellapart."):
+        function = function.py_func  # compiled by the user
+    if isinstance(function, _Excerpt):
+        return _Excerpt(function.__name__, {name: _jitted(value, done) for name, value in function.named.items()})
     if not isinstance(function, FunctionType):
         return function
     if id(function) not in done:
@@ -56,7 +64,11 @@ def _jitted(function: Any, done: dict[int, Any]) -> Any:
         called = {name: _jitted(value, done) for name, value in _globals(function).items()}
         cells = tuple(CellType(_jitted(cell.cell_contents, done)) for cell in function.__closure__ or ())
         copy = FunctionType(
-            function.__code__, {**function.__globals__, **called}, function.__name__, function.__defaults__, cells if cells else None
+            function.__code__,
+            {**function.__globals__, **called, "__name__": __name__},
+            function.__name__,
+            function.__defaults__,
+            cells if cells else None,
         )
         done[id(function)] = nb.njit(error_model="numpy", boundscheck=True, forceinline=True)(copy)
     return done[id(function)]
@@ -92,7 +104,9 @@ def _add(digest: Any, value: Any, seen: set[int]) -> None:
     if isinstance(value, FunctionType):
         if id(value) not in seen:
             seen.add(id(value))
-            _add_code(digest, value.__code__)
+            for code in _codes(value.__code__):
+                constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
+                digest.update(repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants)).encode())
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
             for part in (*_globals(value).values(), *cells, value.__defaults__):
                 _add(digest, part, seen)
@@ -100,22 +114,41 @@ def _add(digest: Any, value: Any, seen: set[int]) -> None:
         digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
     elif isinstance(value, ModuleType):
         digest.update(value.__name__.encode())
+        for part in value.named.values() if isinstance(value, _Excerpt) else ():
+            _add(digest, part, seen)
     elif isinstance(value, type):
         digest.update(repr((value.__name__, getattr(value, "_fields", ()))).encode())
     else:
         digest.update(repr(value).encode() if not callable(value) else repr(getattr(value, "__name__", "")).encode())
 
 
-def _add_code(digest: Any, code: CodeType) -> None:
-    digest.update(repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _add_code(digest, constant)
-        else:
-            digest.update(repr(constant).encode())
-
-
 def _globals(function: FunctionType) -> Mapping[str, Any]:
     """The global names that a function uses, and what they stand for."""
-    names = {instruction.argval for instruction in dis.get_instructions(function) if instruction.opname == "LOAD_GLOBAL"}
-    return {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
+    codes = [*_codes(function.__code__)]
+    names = {step.argval for code in codes for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    values = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
+    return {name: _excerpt(value, [name for code in codes for name in code.co_names]) for name, value in values.items()}
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of those inside of it, among them comprehensions."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+class _Excerpt(ModuleType):
+    """What a function needs of a user's module, by name: functions in it are compiled and count in fingerprints like any other."""
+
+    def __init__(self, name: str, named: Mapping[str, Any]) -> None:
+        super().__init__(name)
+        self.__dict__.update(named)
+        self.named = named
+
+
+def _excerpt(value: Any, names: Sequence[str]) -> Any:
+    """The part of a user's module that goes by some names; anything else as it is."""
+    if not isinstance(value, ModuleType) or value.__name__.partition(".")[0] in COMPILED:
+        return value
+    return _Excerpt(value.__name__, {name: vars(value)[name] for name in sorted({*names}) if name in vars(value)})

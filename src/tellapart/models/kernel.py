@@ -216,8 +216,8 @@ def as_behavior(task: Task, responses: NDArray[Any], outcomes: Floats, mask: NDA
 
 @nb.njit(cache=True, forceinline=True)
 def whole(value: Any) -> Any:
-    """A category or a count as a number."""
-    return int(value)
+    """A category or a count as a number, of one type however it is recorded."""
+    return np.int64(value)
 
 
 @nb.njit(cache=True, forceinline=True)
