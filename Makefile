@@ -23,7 +23,7 @@ study: $(READY) ## find the design that best tells three theories apart, and wri
 	$(BIN)/tellapart report examples/bandit
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(READY) ## ruff: mistakes and layout
 	$(BIN)/ruff check .

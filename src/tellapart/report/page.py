@@ -269,6 +269,7 @@ def _method(content: Content) -> list[str]:
         f"Participants of {names} were simulated, with parameters from the models' priors. Information is the mutual information of"
         " what is to be learned and the data, in nats; one nat is 1.44 bits.",
         content.search.words,
+        *([_last_climb(content.details["last_climb"])] if "last_climb" in content.details else []),
     ]
     if content.validation:
         checks = "Every check was made on simulated participants whose truth is known."
@@ -279,13 +280,23 @@ def _method(content: Content) -> list[str]:
     return [paragraph for paragraph in paragraphs if paragraph]
 
 
+def _last_climb(climb: Mapping[str, Any]) -> str:
+    """What searching longer would gain, as far as the last stretch of the search tells."""
+    if not climb["tried"]:
+        return ""
+    text = f"A last climb from the best design looked at {climb['tried']:,} designs near it and"
+    if "nats" not in climb:
+        return f"{text} found none that is better: searching longer with the same network will hardly gain more."
+    return f"{text} gained {climb['nats']:.3f} ± {climb['se']:.3f} nats: expect no more of another stretch of the same length."
+
+
 def _settings(content: Content) -> list[tuple[str, str]]:
     """The settings of the search as they were used: what it reports of itself stands in place of what was left to it."""
     given: dict[str, Any] = (
         {f.name: getattr(content.search, f.name) for f in fields(content.search)} if is_dataclass(content.search) else {}
     )
     used = {"method": content.search.name, **given, **(content.details.get("settings") or {}), **content.details}
-    return [(name, _setting(value)) for name, value in used.items() if name != "settings" and value is not None]
+    return [(name, _setting(value)) for name, value in used.items() if name not in ("settings", "last_climb") and value is not None]
 
 
 def _setting(value: Any) -> str:

@@ -12,13 +12,13 @@ Training goes in rounds under one learning-rate schedule:
     4. half of the designs at the best ones, while the learning rate goes to nothing: the estimator is tuned where it matters.
 
 After each round designs are surveyed: a look at designs everywhere, then climbs from the best, with common random numbers. In the
-end the finalists, and the best baseline designs, are estimated again on fresh simulations, the best is chosen, and what is reported
-for it comes from further simulations, which had no part in the choice. Then a last climb from it says what further search would gain.
+end the finalists, and the best baseline designs, are estimated again on fresh simulations, and the best is chosen. A last climb from
+it says what further search would gain. What is reported comes from further simulations, which had no part in any choice.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Sequence
 
 import numpy as np
@@ -32,20 +32,22 @@ from ..tasks.text import format_design
 from ..workers import HERE, one_thread
 from .base import Alternative, Baseline, Found, Job, Search, check_parts, part
 from .learning import ROUNDS, Plan
-from .survey import Surveyor
+from .survey import Survey, Surveyor
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
     from ..networks.base import Encoder
 
-_TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH = range(1, 7)
+_TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE = range(1, 8)
 """What a seed is for: no two purposes share simulations."""
 
 HABITS = 2
 """How many baseline designs are finalists."""
 
-LOOKS, CLIMBS = (0.15, 1.0, 1.0, 0.25), (0.0, 0.0, 0.5, 1.0)
+LOOKS, CLIMBS = (0.15, 1.0, 1.0, 0.25), (0.0, 0.0, 0.5, 0.75)
 """How much of a survey, and of climbing, follows each round of training."""
+LAST = 0.25
+"""How much climbing follows the choice."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,11 @@ class Amortized(Search):
         return replace(
             self,
             survey_simulations=each,
-            survey=max(16, min(self.survey, round(share * 4 / (sum(LOOKS) + sum(CLIMBS)) / each))),
+            survey=max(16, min(self.survey, round(share * 4 / (sum(LOOKS) + sum(CLIMBS) + LAST) / each))),
             finalists=finalists,
-            # once to choose, then twice as many for each that is as good as the best, which all of them may be
-            finalist_simulations=max(100, min(self.finalist_simulations, share // (finalists + HABITS))),
+            # once to choose, then twice as many for each that is as good as the best, which all of them may be, and for where the last
+            # climb led
+            finalist_simulations=max(100, min(self.finalist_simulations, share // (finalists + HABITS + 1))),
             baseline_simulations=max(50, min(self.baseline_simulations, share // max(1, self.baselines + 1))),
         )
 
@@ -194,7 +197,7 @@ class _Finder:
         self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6))
         # a participant that is estimated costs about a quarter of one that is trained on
         looks = sum(LOOKS) * settings.survey * settings.survey_simulations
-        self._done, self._total = 0, self.steps + self._cost(looks + sum(CLIMBS) * self.climbing) * 5 // 4
+        self._done, self._total = 0, self.steps + self._cost(looks + (sum(CLIMBS) + LAST) * self.climbing) * 5 // 4
 
     def find(self) -> Found:
         settings = self.settings
@@ -237,23 +240,47 @@ class _Finder:
         chosen = self._estimate("finalist", candidates, settings.finalist_simulations, _CHOOSE)
         order = np.argsort([-points.estimate().nats for points in chosen], kind="stable")
         good = [i for i in order if i == order[0] or _as_good(chosen[i], chosen[order[0]])]
-        fresh = self._estimate("recommended", candidates[good], 2 * settings.finalist_simulations, _REPORT)
-        best = candidates[good[0]]
+        shown, by_habit = list(candidates[good]), [bool(i >= len(finalists)) for i in good]
+        further = self._climb_further(shown[0])
+        if further is not None:
+            shown, by_habit = [further, *shown], [False, *by_habit]
+        fresh = self._estimate("recommended", np.stack(shown), 2 * settings.finalist_simulations, _REPORT)
         baseline = None
         if len(drawn):
-            beside = self._estimate("recommended", best[None], settings.baseline_simulations, _BASELINE)[0]
+            beside = self._estimate("recommended", shown[0][None], settings.baseline_simulations, _BASELINE)[0]
             baseline = Baseline.of(drawn, at_drawn, beside)
         alternatives = [
-            Alternative(candidates[i], points.estimate(), fresh[0].minus(points), drawn=bool(i >= len(finalists)))
-            for i, points in zip(good[1:], fresh[1:], strict=True)
+            Alternative(design, points.estimate(), fresh[0].minus(points), drawn)
+            for design, points, drawn in zip(shown[1:], fresh[1:], by_habit[1:], strict=True)
             if _as_good(points, fresh[0])
         ]
+        gained = {} if further is None else asdict(fresh[0].minus(fresh[1]))
         estimator, encoder = settings._classes(self.job.task)
         tried = sum(value["tried"] for _, value in self.job.journal.items("survey "))
         details = {"method": settings.name, "estimator": estimator.name, "encoder": encoder.name, "steps": len(history), "tried": tried}
+        details |= {"last_climb": {"tried": self.job.journal.get("survey last")["tried"], **gained}}
         details |= {"broken_symmetries": self.job.broken_symmetries} if self.job.broken_symmetries else {}
         ranked = sorted(alternatives, key=lambda one: one.behind.nats)
-        return Found(best, fresh[0].estimate(), self.estimator, baseline, tuple(ranked), self._trace(history), details)
+        return Found(shown[0], fresh[0].estimate(), self.estimator, baseline, tuple(ranked), self._trace(history), details)
+
+    def _climb_further(self, design: Floats) -> Floats | None:
+        """Where a last climb from the chosen design leads, if that is better; on simulations of its own."""
+        key, settings, journal = "survey last", self.settings, self.job.journal
+        participants = round(LAST * self.climbing)
+        if journal.get(key) is None:
+            self._tell(self.steps, "surveying designs", "a last climb from the best")
+            seed = (self.job.seed, _SURVEY, len(ROUNDS))
+            surveyor = Surveyor(self.estimator, self.space, settings.survey_simulations, seed, self.workers)
+            climbed = surveyor.climb(Survey(design[None], np.zeros(1), 0), participants, 1)
+            journal.put_failures(climbed.failures)
+            journal.put(key, climbed.to_json())
+        self._done += self._cost(participants)
+        end = np.array(journal.get(key)["designs"][0])
+        if (end == design).all():
+            return None
+        there, here = self._estimate("finalist", np.stack([end, design]), settings.finalist_simulations, _RACE)
+        gain = there.minus(here)
+        return end if gain.nats > gain.se else None
 
     def _cost(self, participants: float) -> int:
         """Participants that are estimated, in steps of training."""

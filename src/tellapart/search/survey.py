@@ -88,9 +88,9 @@ class Surveyor:
         passes = int((participants - keep * many) // each)
         if passes < 1:
             return surveyed
-        for number, start in enumerate(starts[: max(1, min(3, passes // 4))]):
-            share = passes // 2 if number == 0 and passes >= 8 else passes - passes // 2 if number == 1 else passes // 4
-            top = climb(self._points, self.space, start, self.rng, max(1, share), few, many)
+        climbs = max(1, min(3, len(starts), passes // 4))
+        for start, share in zip(starts, np.array_split(np.arange(passes), climbs), strict=False):
+            top = climb(self._points, self.space, start, self.rng, len(share), few, many)
             self.tried += top.tried
             ends.append(top.design)
         pool = np.stack([*ends, *starts])[:keep]
