@@ -1,4 +1,4 @@
-"""How many participants a second the compiled simulators and agents make, and how much faster they are than plain Python.
+"""How many participants a second the compiled simulators of the three models make, and how much faster they are than plain Python.
 
 Run with `python benchmarks/simulators.py`. Participants play 2 blocks of 30 trials with 3 arms, parameters from the priors. What is
 measured is processor time, so that other work on the machine counts little: the numbers are what free cores would do.
@@ -18,31 +18,11 @@ from tellapart.bandits.aeg import AEG
 from tellapart.bandits.bernoulli import BernoulliBandit
 from tellapart.bandits.gls import GLS
 from tellapart.bandits.wslts import WSLTS
-from tellapart.models.agents import _Uncompiled
 from tellapart.priors import sample_priors
 from tellapart.threads import available_cores
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "bandits"))
 import reference
-
-
-@ta.agent(name="kalman-ucb", parameters={"beta": ta.Gamma(2, 3), "bonus": ta.HalfNormal(1)})
-class KalmanUCB:
-    noise: float = 0.5
-
-    def start(self, arms):
-        return np.full(arms, 0.5), np.full(arms, 0.25)
-
-    def choose(self, state):
-        mean, variance = state
-        return ta.softmax(self.beta * (mean + self.bonus * np.sqrt(variance)))
-
-    def learn(self, state, choice, reward):
-        mean, variance = state
-        gain = variance[choice] / (variance[choice] + self.noise**2)
-        mean[choice] += gain * (reward - mean[choice])
-        variance[choice] *= 1 - gain
-
 
 TASK = BernoulliBandit(arms=3, blocks=2, trials=30)
 MODELS = (WSLTS(), AEG(), GLS())
@@ -74,29 +54,14 @@ def plain_seconds(name: str) -> float:
     return min(seconds) / PLAIN_N
 
 
-def print_agent() -> None:
-    """A theory of 15 lines, compiled and not; the same bytes whatever the threads."""
-    model, rng = KalmanUCB(), np.random.default_rng(1)
-    parameters, designs = sample_priors(model.parameters, 4000, rng), TASK.baseline(4000, rng)
-    runs = [model.simulate(parameters, designs, np.random.default_rng(2), TASK, threads=threads) for threads in (1, 2, 3)]
-    same = all(run.fields["choice"].tobytes() == runs[0].fields["choice"].tobytes() for run in runs)
-    few, start = {name: values[:PLAIN_N] for name, values in parameters.items()}, time.process_time()
-    plain = _Uncompiled(model).simulate(few, designs[:PLAIN_N], np.random.default_rng(2), TASK)
-    slow, fast = (time.process_time() - start) / PLAIN_N, compiled_seconds(model)
-    same &= plain.fields["choice"].tobytes() == runs[0].fields["choice"][:PLAIN_N].tobytes()
-    print(f"  {'agent':<7}{1 / fast:12,.0f}{1 / slow:14,.0f}{slow / fast:8.0f}")
-    print(f"  (the agent is '{model.name}'; the same bytes by 1, 2 and 3 threads, and uncompiled: {same})")
-
-
 def main() -> None:
-    """Print the speed of each model, of the three mixed, and of an agent."""
+    """Print the speed of each model, and of the three mixed."""
     print(f"participants a second ({TASK.blocks} blocks of {TASK.trials} trials, {TASK.arms} arms, {available_cores()} cores)")
     print(f"  {'model':<7}{'compiled':>12}{'plain loops':>14}{'ratio':>8}")
     compiled, plain = [compiled_seconds(model) for model in MODELS], [plain_seconds(model.name) for model in MODELS]
     for name, fast, slow in [*zip((m.name for m in MODELS), compiled, plain, strict=True), ("mixed", np.mean(compiled), np.mean(plain))]:
         print(f"  {name:<7}{1 / fast:12,.0f}{1 / slow:14,.0f}{slow / fast:8.0f}")
-    print_agent()
-    print("  (targets: 200,000 mixed and 100,000 for the agent, on 2 cores; a search consumes 8,000)")
+    print("  (target: 200,000 mixed, on 2 cores; a search consumes 8,000)")
 
 
 if __name__ == "__main__":

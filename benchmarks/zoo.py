@@ -10,7 +10,8 @@ scan: of some designs that reach all of the space, the best by exact information
 others; customary designs are draws of the task's baseline. It is a lower limit of what a search could find.
 
 search: `ta.find_design` with default settings. Its estimates at five designs (the recommended one, two customary ones, the middle
-and a corner of the space) are held against exact information; the same participants are never used twice.
+and a corner of the space) are held against exact information, on the same participants, none of which was trained on. With --runs a
+case that has a finished run in that folder is not trained again.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ import numpy as np
 import tellapart as ta
 from tellapart.curve import information_curve
 from tellapart.information.estimate import InformationEstimate
+from tellapart.information.exact import exact_pointwise
 from tellapart.parts import find_part
 from tellapart.question import Goal
 from tellapart.tasks.sampling import spread
 from tellapart.tasks.scaling import from_unit
 from tellapart.tasks.text import format_design
+from tellapart.validation.calibration import calibration
+from tellapart.validation.participants import take_part
 
 ROOT = Path(__file__).parents[1]
 KEPT, PICTURE, PAGE = ROOT / "benchmarks" / "zoo.json", ROOT / "docs" / "figures" / "zoo.svg", ROOT / "docs" / "zoo.md"
@@ -103,27 +107,36 @@ def scan(name: str, designs: int, few: int, many: int) -> dict[str, Any]:
     }
 
 
-def search(name: str, many: int) -> dict[str, Any]:
+def search(name: str, many: int, runs: Path | None) -> dict[str, Any]:
     """What the search recommends, with default settings, and whether its estimates are right."""
     study, rng = CASES[name].study(name), np.random.default_rng(1)
-    started, worked = time.perf_counter(), time.process_time()
-    result = ta.find_design(study)
-    seconds, processor = time.perf_counter() - started, time.process_time() - worked
-    task, customary = study.task, study.task.baseline(4, rng)
+    result = ta.find_design(study, runs / name if runs else None)
+    task, customary, estimator = study.task, study.task.baseline(4, rng), result.found.estimator
     designs = [result.design, *customary[:2], middle(task), spread(task.design_space, 8, rng)[-1]]
-    rows = []
-    for i, (design, estimate) in enumerate(zip(designs, result.evaluate(designs), strict=True)):
-        truth = exact(study, design, many, 20 + i)
-        rows.append({"design": format_design(task.design_space, design), "estimate": estimate.to_json(), "exact": truth.to_json()})
-        print(f"    {rows[-1]['design']:<60} estimate {estimate.nats:.3f}, exact {truth.nats:.3f} ± {truth.se:.3f}", flush=True)
+    rows = [compared(study, estimator, design, many, 20 + i) for i, design in enumerate(designs)]
     more = [exact(study, design, many // 2, 30 + i) for i, design in enumerate(customary[2:])]
+    said = calibration(take_part(estimator, designs[0], 2000, np.random.default_rng(40)), np.random.default_rng(41))
     return {
         "rows": rows,
         "baseline": mean_of([InformationEstimate(**row["exact"]) for row in rows[1:3]] + more),
+        "calibration": list(said.complaints) or ["no error found"],
         "trials": {"needed": trials_needed(result, customary), "of": task.trials},
-        "seconds": round(seconds),
-        "processor seconds": round(processor),
+        "seconds": round(result.folder.read("provenance.json")["seconds"]),
+        "steps": result.found.details["steps"],
     }
+
+
+def compared(study: ta.Study, estimator: ta.Estimator, design: Any, n: int, seed: int) -> dict[str, Any]:
+    """Estimate and exact information of one design, on the same participants."""
+    estimate = estimator.pointwise(estimator.simulate(design, n, np.random.default_rng(seed)))
+    truth = exact_pointwise(study.task, study.question, design, n, np.random.default_rng(seed))
+    ours, exactly, behind = estimate.estimate(), truth.estimate(), estimate.minus(truth)
+    ratio, error = 1.0 + behind.nats / exactly.nats, behind.se / exactly.nats
+    text = format_design(study.task.design_space, design)
+    print(
+        f"    {text:<60} estimate {ours.nats:.3f}, exact {exactly.nats:.3f} ± {exactly.se:.3f}, ratio {ratio:.3f} ± {error:.3f}", flush=True
+    )
+    return {"design": text, "estimate": ours.to_json(), "exact": exactly.to_json(), "ratio": ratio, "ratio se": error}
 
 
 def middle(task: ta.Task) -> Any:
@@ -167,9 +180,8 @@ def table(kept: dict[str, Any]) -> str:
         lines += ["", "| question | design | estimate | exact | estimate / exact |", "|---|---|---|---|---|"]
     for name, measured in kept.get("search", {}).items():
         for row in measured["rows"]:
-            one, other = row["estimate"], row["exact"]
-            share = f"{one['nats'] / other['nats']:.2f} ± {np.hypot(one['se'], other['se']) / other['nats']:.2f}"
-            lines.append(f"| {CASES[name].words} | `{row['design']}` | {told(one)} | {told(other)} | {share} |")
+            share = f"{row['ratio']:.3f} ± {row['ratio se']:.3f}"
+            lines.append(f"| {CASES[name].words} | `{row['design']}` | {told(row['estimate'])} | {told(row['exact'])} | {share} |")
     return "\n".join(lines)
 
 
@@ -226,6 +238,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", default=[], metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--designs", type=int, default=24, help="how many are looked at in a scan")
     parser.add_argument("--few", type=int, default=200, help="participants at each of them")
+    parser.add_argument("--runs", type=Path, help="where runs of the search are kept")
     parser.add_argument("--many", type=int, default=1000, help="participants at the best of them, and where estimates are judged")
     settings = parser.parse_args()
     if settings.what == "page":
@@ -234,7 +247,7 @@ def main() -> None:
     for name in settings.cases or CASES:
         print(f"{name}: {CASES[name].words}", flush=True)
         few, many = settings.few, settings.many
-        measured = scan(name, settings.designs, few, many) if settings.what == "scan" else search(name, many)
+        measured = scan(name, settings.designs, few, many) if settings.what == "scan" else search(name, many, settings.runs)
         keep(settings.what, name, measured)
         print(f"    {json.dumps({key: value for key, value in measured.items() if key != 'rows'})}", flush=True)
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..bandits.model import BanditModel
 from ..models.agents import Agent, NotCompiled
 from ..models.base import Model
 from ..models.chance import beyond_chance, standardised
 from ..models.live import LiveParticipant, plain_state
+from ..models.python import ParticipantModel
 from ..models.with_priors import shipped_with
 from ..priors import medians, sample_priors
 from ..tasks.base import Task
@@ -38,9 +40,11 @@ def check_agent(model: Model, task: Task, findings: Findings, seed: int) -> None
 
 
 def how_it_runs(model: Model, task: Task) -> str:
-    """In a word, for an agent."""
-    agent = shipped_with(model)
-    return "" if not isinstance(agent, Agent) else "compiled" if agent.not_compiled(task) is None else "not compiled"
+    """In a word, if that can be told: a class of its own may do anything."""
+    shipped = shipped_with(model)
+    if isinstance(shipped, Agent):
+        return "not compiled" if shipped.not_compiled(task) else "compiled"
+    return "compiled" if isinstance(shipped, BanditModel) else "not compiled" if isinstance(shipped, ParticipantModel) else ""
 
 
 class _AgentChecker:
