@@ -149,11 +149,15 @@ class Estimator(nn.Module, ABC):
         return self.prepare(self.question.simulate(self.task, designs, n, rng))
 
     @torch.no_grad()
-    def pointwise(self, batch: Batch, seed: int = 0) -> Pointwise:
-        """What each participant of a batch that was not trained on contributes to the estimate."""
+    def pointwise(self, batch: Batch, seed: int = 0, *, accuracy: bool = True) -> Pointwise:
+        """What each participant of a batch that was not trained on contributes to the estimate.
+
+        Arguments:
+            accuracy: Whether it is asked too if the true model would be recognised, at twice the cost.
+        """
         bound, influence = self.measure(batch, seed)
         model, correct = batch.model.cpu().numpy(), None
-        if self.question.about_models:
+        if accuracy and self.question.about_models:
             guess = self.chunked(lambda part: self.log_model_probabilities(part.inputs).argmax(-1), batch)
             correct = guess.cpu().numpy() == model
         values, spread = (None if part is None else part.double().cpu().numpy() for part in (bound, influence))

@@ -102,7 +102,7 @@ class Surveyor:
     def _points(self, designs: Floats, n: int) -> list[Pointwise]:
         from ..estimators.fresh import pointwise_at_each
 
-        points, failed = pointwise_at_each(self.estimator, designs, n, (*self.seed, 1), self.workers)
+        points, failed = pointwise_at_each(self.estimator, designs, n, (*self.seed, 1), self.workers, accuracy=False)
         self.failures.extend(failed)
         return points
 
