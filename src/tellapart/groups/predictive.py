@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 SIMULATED, LIKE, GROUPS, ALARM = 3_000, 30, 1_000, 0.01
 """People simulated of each model; how many are taken to be like a person; groups put together; and the p-value that is an alarm."""
 
+TOGETHER = 1024
+"""People whose inputs or distances are in memory at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
@@ -51,6 +54,7 @@ class Prediction:
         group_z: How far the average difference of the group is from that of simulated groups, in their standard deviations, (S,).
         group_low, group_high: Between which the observed average of the group would lie in 95 % of simulated groups, (S,).
         group_p: How many simulated groups are as far in any statistic: the p-value of all of them together.
+        outcomes: Names of the fields that the task gives.
     """
 
     names: tuple[str, ...]
@@ -63,6 +67,7 @@ class Prediction:
     group_low: Floats
     group_high: Floats
     group_p: float
+    outcomes: tuple[str, ...] = ()
 
     @property
     def alarm(self) -> bool:
@@ -73,6 +78,11 @@ class Prediction:
     def worst(self) -> str:
         """The statistic that is described worst."""
         return self.names[int(np.nanargmax(np.abs(self.group_z)))]
+
+    @property
+    def odd_outcomes(self) -> bool:
+        """Is it what the task gave, rather than what people did, that is described worst?"""
+        return self.worst.removeprefix("log ").startswith(self.outcomes)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each statistic: the group's average, observed and predicted."""
@@ -127,10 +137,12 @@ class Predictor:
         statistics, again = (named_statistics(task, part) for part in (first, second))
         self.names = tuple(statistics)
         self._usual = np.array([float(np.nanmean(values)) if np.isfinite(values).any() else 0.0 for values in statistics.values()])
-        self._features = _Features(self._raw(first, where, statistics), rng)
-        described, target = self._features(self._raw(first, where, statistics)), self._filled(again)
+        raw = self._raw(first, where, statistics)
+        self._features = _Features(raw, rng)
+        described, target = self._features(raw), self._filled(again)
         self._maps = [_ridge(described[self.model == m], target[self.model == m]) for m in range(len(question.models))]
-        self.described = self._features.plain(self._raw(first, where, statistics))
+        self.described = self._features.plain(raw)
+        progress(len(question.models), len(question.models) + 1, "simulating people twice", "what was to be expected of them")
         self.residual = self._residual(second, where, again)
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
@@ -145,9 +157,8 @@ class Predictor:
         p = np.where(np.isfinite(residual), (1 + far.sum(1)) / (1 + LIKE), np.nan)
         z, half, centre, group_p = self._group(residual, like, np.random.default_rng(seed))
         expected = np.array([_average(averaged[np.isfinite(residual[:, s]), s]) for s in range(len(self.names))]) + centre
-        return Prediction(
-            self.names, self.estimator.question.names, observed, by_model, averaged, p, z, expected - half, expected + half, group_p
-        )
+        models, outcomes = self.estimator.question.names, tuple(f.name for f in self.estimator.task.outcomes)
+        return Prediction(self.names, models, observed, by_model, averaged, p, z, expected - half, expected + half, group_p, outcomes)
 
     def _group(self, residual: Floats, like: Counts, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
         """How far the group's average and spread of residuals are from those of groups of like people: z, half an interval, centre, p."""
@@ -177,9 +188,7 @@ class Predictor:
 
     def _raw(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats]) -> Floats:
         """Model probabilities, learned summaries and statistics of N people, (N, F)."""
-        return np.concatenate(
-            [model_shares(self.estimator, behavior, designs), self.estimator.summaries(behavior, designs), self._filled(statistics)], axis=1
-        )
+        return np.concatenate([*shares_and_summaries(self.estimator, behavior, designs), self._filled(statistics)], axis=1)
 
     def _filled(self, statistics: dict[str, Floats]) -> Floats:
         """Statistics (N, S), what is unknown being as usual."""
@@ -200,17 +209,17 @@ def check_predictions(
     return Predictor(estimator, designs, people.mask, n, seed, progress).predict(people, designs, seed)
 
 
-def model_shares(estimator: Estimator, behavior: Behavior, designs: Floats) -> Floats:
-    """Model probabilities by the network, (N, M); 1 if there is one model."""
+def shares_and_summaries(estimator: Estimator, behavior: Behavior, designs: Floats) -> tuple[Floats, Floats]:
+    """By the network: model probabilities (N, M), 1 if there is one model, and learned summaries (N, S)."""
     import torch
 
-    if not estimator.question.about_models:
-        return np.ones((len(behavior), 1))
+    shares, summaries = [], []
     with torch.no_grad():
-        inputs = estimator.inputs(behavior, designs)
-        return np.asarray(
-            torch.cat([estimator.log_model_probabilities(part) for part in torch.split(inputs, 1024)]).double().softmax(-1).cpu().numpy()
-        )
+        for part in torch.split(estimator.inputs(behavior, designs), TOGETHER):
+            summaries.append(estimator.encoder(part).double().cpu().numpy())
+            if estimator.question.about_models:
+                shares.append(estimator.log_model_probabilities(part).double().softmax(-1).cpu().numpy())
+    return np.concatenate(shares) if shares else np.ones((len(behavior), 1)), np.concatenate(summaries)
 
 
 class _Features:
@@ -253,10 +262,12 @@ def _ridge(features: Floats, target: Floats, penalty: float = 1e-2) -> Floats:
 
 
 def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:
-    """The `k` of the cloud nearest to each point, (N, k)."""
-    from scipy.spatial import cKDTree
-
-    return np.asarray(cKDTree(cloud).query(points, min(k, len(cloud)))[1], np.intp).reshape(len(points), -1)
+    """The `k` of the cloud nearest to each point, (N, k); in so many dimensions a tree gains nothing over all distances."""
+    sizes, places = (cloud**2).sum(1), []
+    for start in range(0, len(points), TOGETHER):
+        distances = sizes - 2 * points[start : start + TOGETHER] @ cloud.T
+        places.append(np.argpartition(distances, k, axis=1)[:, :k])
+    return np.concatenate(places)
 
 
 def _moments(residual: Floats) -> Floats:

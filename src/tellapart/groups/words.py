@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .random_effects import random_effects
 
 if TYPE_CHECKING:
     from .analysis import Analysis
+
+
+SURE = 0.95
+"""The protected exceedance probability from which on a model is said to be the most frequent one."""
 
 
 def conclusion(found: Analysis) -> str:
@@ -21,9 +26,11 @@ def conclusion(found: Analysis) -> str:
         return f"In the population of these {people}, the means of {found.models[0]} are: {means}."
     effects = found.effects
     best = int(effects.frequencies.argmax())
-    interval = f"{100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %"
+    share = f"{100 * effects.frequencies[best]:.0f} % ({100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %)"
     sure = f"protected exceedance probability {effects.protected[best]:.3f}, Bayes omnibus risk {effects.omnibus_risk:.3f}"
-    return f"Of {people}, {effects.names[best]} describes the largest share: {100 * effects.frequencies[best]:.0f} % ({interval}); {sure}."
+    if effects.protected[best] < SURE:
+        return f"{people.capitalize()} do not say which model is the most frequent one; {effects.names[best]} leads with {share}; {sure}."
+    return f"In the population of these {people}, {effects.names[best]} is the most frequent model: {share}; {sure}."
 
 
 def warnings_of(found: Analysis) -> Iterator[str]:
@@ -38,10 +45,11 @@ def warnings_of(found: Analysis) -> Iterator[str]:
     if few:
         yield f"{len(few)} people have fewer than 10 trials, which says little: {', '.join(few[:5])}."
     if found.prediction.alarm:
-        yield (
-            f"The models do not describe this group (p = {found.prediction.group_p:.3f}); worst is '{found.prediction.worst}'. Frequencies"
-            " say which model is the best of these, not that it is good."
-        )
+        words = f"The models do not describe this group (p = {found.prediction.group_p:.3f}); worst is '{found.prediction.worst}'."
+        if found.prediction.odd_outcomes:
+            yield f"{words} That is given by the task, not by people: were they run at another design? --design or --designs says which."
+        else:
+            yield f"{words} Frequencies say which model is the best of these, not that it is good."
     yield from _about_flags(found)
     if found.evidence.se.max() > 0.2:
         yield f"The log evidence of some people is uncertain: standard errors of up to {found.evidence.se.max():.2f}."
@@ -72,11 +80,10 @@ def _about_flags(found: Analysis) -> Iterator[str]:
 def methods(found: Analysis, version: str) -> str:
     """A paragraph for the methods section."""
     trials = found.trials
-    parts = [
-        f"Data of {len(found.participants)} participants ({int(trials.min())} to {int(trials.max())} trials each,"
-        f" {int(found.missed.sum())} missed in all) were analysed with tellapart {version}."
-    ]
-    parts += [f"{len(found.left_out)} participants were left out, having too few trials."] if found.left_out else []
+    counts = f"{between(trials)} trials each, {int(found.missed.sum())} missed in all"
+    parts = [f"Data of {len(found.participants)} participants ({counts}) were analysed with tellapart {version}."]
+    reasons = sorted({one.reason for one in found.left_out})
+    parts += [f"{len(found.left_out)} participants were left out ({'; '.join(reasons)})."] if reasons else []
     parts.append(found.evidence.words)
     if found.effects is not None:
         counts = "one in all, shared equally (1/K each)" if found.settings.prior_counts == "1/K each" else "one for each model"
@@ -103,7 +110,7 @@ def methods(found: Analysis, version: str) -> str:
     return " ".join(parts)
 
 
-def shares_in_words(found: Analysis) -> dict[str, int]:
-    """How many people each model is the most probable one of."""
-    best = found.probabilities.argmax(1)
-    return {name: int((best == m).sum()) for m, name in enumerate(found.models)} if np.isfinite(found.probabilities).all() else {}
+def between(counts: NDArray[np.intp]) -> str:
+    """The least and the most of some counts."""
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low}" if low == high else f"{low} to {high}"

@@ -15,7 +15,7 @@ from ..groups.analysis import Analysis
 from ..groups.contrasts import Comparison
 from ..groups.statistics import PARTS
 from ..groups.to_arviz import to_arviz
-from ..groups.words import conclusion, methods
+from ..groups.words import between, conclusion, methods
 from . import analysis_figures as figures
 from .style import inline
 
@@ -79,9 +79,17 @@ REFERENCES = (
 
 
 def write_analysis(
-    page: Path, name: str, found: Analysis, question: Question, understood: Sequence[tuple[str, str, str]] = ()
+    page: str | Path, name: str, found: Analysis, question: Question, understood: Sequence[tuple[str, str, str]] = ()
 ) -> list[Path]:
-    """Write the page, and beside it the tables and the ArviZ file; the paths of these. See `render`."""
+    """Write the page, and beside it the tables and the ArviZ file; gives the paths of these.
+
+    Arguments:
+        page: Where to write the page.
+        name: Of the study.
+        question: Of the study.
+        understood: What was understood of the table: what, from which column, how.
+    """
+    page = Path(page)
     written = [page]
     with written_whole(page) as temporary:
         temporary.write_text(render(name, found, understood), "utf-8")
@@ -127,12 +135,12 @@ def _who(found: Analysis) -> Table:
     trials, missed = found.trials, found.missed
     rows = [
         ("analysed", str(len(found.participants))),
-        ("trials of each", f"{int(trials.min())} to {int(trials.max())}, {trials.mean():.1f} on average"),
-        ("missed trials", f"{int(missed.sum())} in all; {int((missed > 0).sum())} people missed one or more"),
+        ("trials of each", between(trials) + (f", {trials.mean():.1f} on average" if trials.min() < trials.max() else "")),
+        ("missed trials", f"{int(missed.sum())} in all; {int((missed > 0).sum())} people missed one or more" if missed.any() else "none"),
         ("left out", "; ".join(f"{one.participant}: {one.reason}" for one in found.left_out) or "nobody"),
         ("unlike the models", ", ".join(str(label) for label in found.participants[found.flagged]) or "nobody"),
     ]
-    return Table("Who took part", ("", ""), rows)
+    return Table("People, trials and exclusions", ("", ""), rows)
 
 
 def _people(found: Analysis) -> tuple[Panel | None, Table]:
@@ -186,7 +194,7 @@ def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
 
 def _comparison(number: int, one: Comparison) -> tuple[str, list[str], list[Panel], list[Table]]:
     """A heading, what is found, figures and tables."""
-    texts, panels, shown = [], [], []
+    texts, panels, shown = [f"Not compared: {one.not_compared}."] if one.not_compared else [], [], []
     if one.frequencies is not None:
         p = one.frequencies.probability
         texts.append(f"The probability that groups differ in the frequencies of models is {p:.3f} (one half before the data).")

@@ -27,14 +27,11 @@ def people_figure(probabilities: np.ndarray[Any, np.dtype[np.float64]], names: S
     order = np.lexsort((-probabilities.max(1), best))
     with styled():
         figure, axes = canvas(WIDE, 2.4)
-        below = np.zeros(len(order))
+        edges, below = np.repeat(np.arange(len(order) + 1), 2)[1:-1] - 0.5, np.zeros(2 * len(order))
         for m, name in enumerate(names):
-            share = probabilities[order, m]
-            place = np.arange(len(order))
-            axes.bar(
-                place, share, 1.0, bottom=below, color=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", linewidth=0.0, label=name
-            )
-            below = below + share
+            above = below + np.repeat(probabilities[order, m], 2)
+            axes.fill_between(edges, below, above, color=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", lw=0.0, label=name)
+            below = above
         axes.set_xlim(-0.5, len(order) - 0.5)
         axes.set_ylim(0, 1)
         axes.set_xlabel(f"{len(order)} people")
@@ -55,6 +52,7 @@ def frequencies_figure(effects: Mapping[str, RandomEffects]) -> Figure:
             axes.errorbar(one.frequencies, places, xerr=errors, fmt=MARKERS[g % 7], color=COLOURS[g % 7], capsize=3, label=label)
         axes.axvline(1 / len(names), color=GREY, ls=":")
         axes.set_yticks(-np.arange(len(names)), names)
+        axes.set_ylim(-len(names) + 0.4, 0.6)
         axes.set_xlim(0, 1)
         axes.set_xlabel(f"frequency in the population ({100 * next(iter(effects.values())).interval:.0f} % intervals)")
         if len(effects) > 1:
@@ -107,7 +105,7 @@ def predictive_figure(prediction: Prediction) -> Figure:
             values = [row[f"predicted.{model}"] for row in rows]
             axes.plot(values, places, MARKERS[(m + 2) % 7], mfc="none", color=COLOURS[m % 7], ms=4, label=model)
         axes.set_yticks(places, [row["statistic"] for row in rows], fontsize=8)
-        axes.set_xlabel("average of the group; grey: 95 % of simulated groups")
+        axes.set_xlabel("group average; grey: 95 % of simulated groups")
         figure.legend(loc="outside lower center", ncols=min(4, len(prediction.models)))
         return figure
 
