@@ -106,6 +106,32 @@ def test_the_table_does_not_depend_on_the_chunks_in_which_it_is_written(folder, 
     assert (folder / "data.csv").read_bytes() == whole
 
 
+def test_simulate_without_a_design_asks_for_a_finished_run(folder):
+    """`tests/test_run.py` has the run."""
+    outcome = run("simulate", folder, "--n", 7, "--out", folder / "data.csv")
+    assert outcome.exit_code == 2
+    assert "tellapart design" in outcome.stderr
+    assert not (folder / "data.csv").exists()
+
+
+def test_suggested_commands_can_be_pasted(tmp_path):
+    outcome = run("new", tmp_path / "my study")
+    assert f"next: tellapart check '{tmp_path / 'my study'}'" in outcome.stdout
+
+
+def test_check_says_how_long_the_search_will_take(folder):
+    outcome = run("check", folder)
+    assert "Goal: to learn which model a participant follows. Task: bernoulli-bandit. Models: wslts, aeg." in outcome.stdout
+    assert "`tellapart design` will take about" in outcome.stdout
+    assert result_of("check", folder)["seconds"] > 0
+
+
+def test_doctor_knows_what_is_installed():
+    known = result_of("doctor")
+    assert all(known[name]["works"] for name in ("tellapart", "Python", "torch", "numba", "SQLite"))
+    assert "cores" in run("doctor").stdout
+
+
 def test_simulate_one_model(folder):
     result = result_of("simulate", folder, "--design", DESIGN, "--n", 3, "--model", "aeg", "--out", folder / "data.csv")
     assert result["models"] == ["aeg"]

@@ -61,6 +61,7 @@ def progress_bar(label: str, after: float = 2.0) -> Iterator[Progress]:
     timer.start()
     try:
         yield bar.report
+        bar.complete()
     finally:
         timer.cancel()
         timer.join()
@@ -81,6 +82,11 @@ class _LateBar:
             self._print(f"{stage}: {detail}")
         if self._bar is not None:
             self._bar.update(0, completed=done, total=total, words=self._words)
+
+    def complete(self) -> None:
+        """All is done, whatever was expected."""
+        if self._bar is not None and self._total:
+            self._bar.update(0, completed=self._total)
 
     def show(self) -> None:
         from rich.console import Console

@@ -85,6 +85,15 @@ class Question:
         """Are all models equally probable?"""
         return len(set(self.prior)) == 1
 
+    @property
+    def in_words(self) -> str:
+        """What is to be learned: "which model a participant follows"."""
+        if not self.about_parameters:
+            return "which model a participant follows"
+        everything = {f"{model.name}.{name}" for model in self.models for name in model.parameters}
+        which = "parameters" if set(self.about) == everything else f"{', '.join(self.about)}, other parameters being unknown"
+        return f"which model a participant follows and its {which}" if self.about_models else f"a participant's {which}"
+
     def parameters(self, m: int) -> dict[str, Prior]:
         """The parameters of model number `m` that are to be learned, with their priors."""
         model = self.models[m]

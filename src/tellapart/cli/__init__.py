@@ -11,11 +11,11 @@ import sys
 
 # isort: off
 from .frame import app
-from . import studies, designs, results, analysis, power, serve
+from . import studies, designs, results, analysis, power, serve, doctor
 
 # isort: on
 
-__all__ = ["analysis", "app", "designs", "main", "power", "results", "serve", "studies"]
+__all__ = ["analysis", "app", "designs", "doctor", "main", "power", "results", "serve", "studies"]
 
 
 def main() -> None:

@@ -153,7 +153,8 @@ def curve(
     if figure is not None:
         with written_whole(figure) as drawing:
             curve_figure([point.to_json() for point in found]).savefig(drawing, format=figure.suffix.removeprefix(".") or "svg")
-    lines = [f"{point.blocks} block(s) of {point.trials:>3} trials  {point.information}" for point in found]
+    counted = {point: "1 block " if point.blocks == 1 else f"{point.blocks} blocks" for point in found}
+    lines = [f"{blocks} of {point.trials:>3} trials  {point.information}" for point, blocks in counted.items()]
     show({"design": result.design.tolist(), "curve": [point.to_json() for point in found]} if as_json else "\n".join(lines))
 
 

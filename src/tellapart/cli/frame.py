@@ -16,7 +16,6 @@ app = typer.Typer(
     help="Which experiment tells our theories of the mind apart, and how sure will we be afterwards?",
     epilog="Begin with: tellapart new my-study --example bandit",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

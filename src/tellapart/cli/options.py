@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from ..workers import Workers
 
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="A study folder, or a study.toml.", show_default=False)]
-DesignText = Annotated[str, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".')]
+DesignText = Annotated[
+    str | None,
+    typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".', show_default=False),
+]
 DesignTexts = Annotated[
     list[str] | None, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Can be repeated.', show_default=False)
 ]

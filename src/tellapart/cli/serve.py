@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -151,7 +152,7 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
     with progress_bar("simulated people take part") as report:
         result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study, seed)).run(n, report)
     words = f"{result['finished']} of {n} simulated people finished; {result['trials']} trials, each on disk before it was acknowledged."
-    show(result if as_json else f"{words}\nnext: tellapart export {study} --simulated --out data.csv")
+    show(result if as_json else f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
 
 
 def _links(experiment: Experiment, address: str) -> dict[str, Any]:

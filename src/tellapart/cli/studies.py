@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .frame import command, show, stop
-from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_model, read_study, rng_of, seed_of
+from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_model, read_study, rng_of, run_folder, seed_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +51,7 @@ def new(
     made = make_study(name, example, seed)
     made = sorted({*made, *write_texts(name)})
     result = {"folder": str(name), "example": example, "files": [str(file) for file in made]}
-    show(result if as_json else f"{', '.join(map(str, made))}\nnext: tellapart check {name}")
+    show(result if as_json else f"{', '.join(map(str, made))}\nnext: tellapart check {quote(str(name))}")
 
 
 @command
@@ -69,7 +71,10 @@ def check(
     Example:
       tellapart check examples/bandit
     """
+    from ..journal import Journal
+    from ..search.base import Job
     from ..testing import check_model, check_task
+    from ..testing.findings import duration
 
     plan = read_study(study)
     behavior = None if data is None else plan.task.read_csv(data)
@@ -85,8 +90,13 @@ def check(
     names = [model.name for model in plan.models]
     result: dict[str, Any] = {"study": plan.name, "goal": plan.goal, "task": plan.task.name, "models": names}
     result |= {"findings": [asdict(finding) for finding in findings], "speed": {part.name: part.speed for part in checked[1:]}}
-    lines = [f"The study '{plan.name}' is sound: {plan.goal} {', '.join(names)} by {plan.task.name}."]
+    with TemporaryDirectory() as folder:
+        seconds = plan.search.seconds(Job(plan.task, plan.question, seed_of(plan, seed), Journal(folder)))
+    result |= {"seconds": None if seconds is None else round(seconds)}
+    lines = [f"The study '{plan.name}' is sound."]
+    lines += [f"Goal: to learn {plan.question.in_words}. Task: {plan.task.name}. Models: {', '.join(names)}."]
     lines += [f"{part.name}: {part.speed_in_words()}" for part in checked[1:]]
+    lines += [] if seconds is None else [f"`tellapart design` will take about {duration(seconds)} on this machine."]
     if behavior is not None:
         result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}
         lines.append("The data fit: {participants} participants, {trials} trials recorded, {missed} missed.".format(**result["data"]))
@@ -96,17 +106,18 @@ def check(
 @command
 def simulate(
     study: StudyPath,
-    design: DesignText,
     n: Participants,
     out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write the table.")],
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model; all take turns if not given.")] = None,
+    design: DesignText = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate participants and write their data.
 
     The table is long: columns participant, model, block, trial, the recorded fields, then one column for each parameter,
-    named model.parameter and empty where a participant is of another model. Blocks, trials and choices count from 0.
+    named model.parameter and empty where a participant is of another model. Blocks, trials and choices count from 0. Without
+    `--design` it is the recommended one of the finished run.
 
     \b
     Example:
@@ -115,10 +126,12 @@ def simulate(
     from ..files import written_whole
     from ..models.simulation import simulate_models
     from ..progress import progress_bar
+    from ..run import Run
     from ..tasks.text import parse_design
 
     plan = read_study(study)
-    question, wanted = plan.question, parse_design(plan.task.design_space, design)
+    question = plan.question
+    wanted = Run.finished(plan, run_folder(study)).result().design if design is None else parse_design(plan.task.design_space, design)
     models, prior = ([named_model(plan, model)], None) if model else (question.models, question.prior)
     with written_whole(out) as temporary, progress_bar("simulating") as report:
         simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed), prior=prior, on_error=question.on_error)

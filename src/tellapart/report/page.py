@@ -103,11 +103,9 @@ def render(content: Content) -> str:
 def recommendation(content: Content) -> str:
     """What to do, in a sentence or two."""
     information, baseline, most = content.result["information"], content.result.get("baseline"), content.question.most
-    about = {"discriminate": "which model a participant follows", "estimate": "a participant's parameters"}
-    target = about.get(content.question.goal, "which model a participant follows and with which parameters")
     kind = "at least " if information["kind"] == "lower bound" else ""
     text = f"Run the design {content.text_of(content.result['design'])}."
-    text += f" One participant is expected to tell {kind}{information['nats']:.2f} nats about {target}"
+    text += f" One participant is expected to tell {kind}{information['nats']:.2f} nats about {content.question.in_words}"
     text += f", {100 * information['nats'] / most:.0f} % of the most possible" if most else ""
     if baseline:
         gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]

@@ -31,7 +31,7 @@ from ..tasks.base import Task
 from ..tasks.text import format_design
 from ..workers import HERE, one_thread
 from .base import Alternative, Baseline, Found, Job, Search, check_parts, part
-from .learning import ROUNDS, Plan
+from .learning import ROUNDS, Plan, seconds_a_step
 from .survey import Survey, Surveyor
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE = range(1, 8)
 HABITS = 2
 """How many baseline designs are finalists."""
 
-LOOKS, CLIMBS = (0.15, 1.0, 1.0, 0.25), (0.0, 0.0, 0.5, 0.75)
+LOOKS, CLIMBS = (0.15, 0.25, 0.25, 0.1), (0.0, 0.0, 0.5, 0.75)
 """How much of a survey, and of climbing, follows each round of training."""
 LAST = 0.25
 """How much climbing follows the choice."""
@@ -122,6 +122,13 @@ class Amortized(Search):
         with one_thread():
             return _Finder(self._within_budget(), job).find()
 
+    def seconds(self, job: Job) -> float | None:
+        if self.simulations:
+            return None  # trained until nothing is gained
+        with one_thread():
+            finder = _Finder(self, job)
+            return finder.total * seconds_a_step(finder.estimator, job, self.batch)
+
     def build(self, task: Task, question: Question) -> Estimator:
         return self._build(task, question, 0)
 
@@ -197,7 +204,7 @@ class _Finder:
         self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6))
         # a participant that is estimated costs about a quarter of one that is trained on
         looks = sum(LOOKS) * settings.survey * settings.survey_simulations
-        self._done, self._total = 0, self.steps + self._cost(looks + (sum(CLIMBS) + LAST) * self.climbing) * 5 // 4
+        self._done, self.total = 0, self.steps + self._cost(looks + (sum(CLIMBS) + LAST) * self.climbing) * 5 // 4
 
     def find(self) -> Found:
         settings = self.settings
@@ -306,7 +313,7 @@ class _Finder:
         return training + [{"survey": key, **value} for key, value in self.job.journal.items("survey ")]
 
     def _tell(self, step: int, stage: str, detail: str = "") -> None:
-        self.job.progress(min(step + self._done, self._total), self._total, stage, detail)
+        self.job.progress(min(step + self._done, self.total), self.total, stage, detail)
 
 
 def _as_good(one: Pointwise, best: Pointwise) -> bool:

@@ -230,6 +230,10 @@ class Search(ABC):
     def find(self, job: Job) -> Found:
         """The most informative design. Goes on with what the journal has."""
 
+    def seconds(self, job: Job) -> float | None:
+        """About how long `find` would take on this machine, judged by a short try; None if there is no telling."""
+        return None
+
     @abstractmethod
     def build(self, task: Task, question: Question) -> Estimator:
         """An estimator like the one that `find` trains, whose weights are then read from the run folder."""

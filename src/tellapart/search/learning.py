@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
@@ -37,6 +38,9 @@ CHUNK = 250
 
 SCALE = 500
 """Simulations from which the scale of features is learned."""
+
+TRIED = 16
+"""Steps from which the time of training is judged."""
 
 Tell = Callable[[int, str, str], None]
 """Called with the steps done, the stage and how it stands."""
@@ -91,6 +95,18 @@ class Plan:
     def learn(self, number: int, focus: Floats | None, tell: Tell) -> list[float]:
         """Carry out round `number`; the bound at every step, or epoch, of all rounds so far."""
         return (learn_from_budget if self.budget else learn_from_stream)(self, number, Mixture(self.job.task, focus), tell)
+
+
+def seconds_a_step(estimator: Estimator, job: Job, batch: int) -> float:
+    """How long a step of training takes here, simulations included."""
+    from ..training import Stream, Trainer, TrainingSettings
+
+    trainer = Trainer(estimator, TrainingSettings(pieces=2), TRIED)
+    source = Stream(estimator, Mixture(job.task), batch, (job.seed, 0))
+    trainer.run(source, 4)  # compilers and caches
+    began = perf_counter()
+    trainer.run(source)
+    return (perf_counter() - began) / (TRIED - 4)
 
 
 def learn_from_stream(plan: Plan, number: int, designs: Mixture, tell: Tell) -> list[float]:

@@ -72,12 +72,12 @@ class Checked:
         seconds = TYPICAL_SEARCH / self.speed
         how = f"{self.how}, " if self.how else ""
         told = (
-            f"{how}{_round(self.speed)} participants a second; a search with the default settings simulates for about {_duration(seconds)}"
+            f"{how}{_round(self.speed)} participants a second; a search with the default settings simulates for about {duration(seconds)}"
         )
         if seconds < PATIENCE:
             return told
         budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
-        return f"{told}. For {_duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
+        return f"{told}. For {duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
 
 
 class Findings:
@@ -125,7 +125,8 @@ def _round(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in words: "5 minutes"."""
     for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {unit}"
