@@ -20,7 +20,7 @@ def test_every_command_has_help_with_an_example(name):
     text = CliRunner().invoke(app, [name, "--help"]).stdout
     assert f"tellapart {name} " in text.split("Example:")[1]
     assert "--json" in text
-    assert "--seed" in text
+    assert "--seed" in text or name == "doctor"  # which draws nothing
 
 
 @each_command
