@@ -155,7 +155,7 @@ def unlike(result: DesignResult) -> None:
     started = time.time()
     evidence = likelihood_evidence(estimator, people, where)
     print(
-        f"  with likelihoods {divergence(exact, evidence.probabilities(question.prior)):.4f}; {evidence.words} {time.time() - started:.0f} s"
+        f" with likelihoods {divergence(exact, evidence.probabilities(question.prior)):.4f}; {evidence.words} {time.time() - started:.0f} s"
     )
     estimator.question = question
     started = time.time()
@@ -194,7 +194,7 @@ def thousand(result: DesignResult) -> None:
         found = result.analyse([table])
         ta.write_analysis(Path(folder) / "page.html", study.name, found, study.question)
         print(
-            f"thousand: {time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s of one core; group p {found.prediction.group_p:.3f}"
+            f"thousand: {time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s CPU; group p {found.prediction.group_p:.3f}"
         )
 
 

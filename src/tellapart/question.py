@@ -80,6 +80,13 @@ class Question:
         """The most that can be learned, in nats, where there is a most: the entropy of the model."""
         return float(-(np.array(self.prior) @ self.log_prior)) if self.goal == "discriminate" else None
 
+    def share_of_most(self, nats: float) -> str:
+        """How much of the most that can be learned that is, in words; nothing where there is no most."""
+        if self.most is None:
+            return ""
+        name = f"log {len(self.models)}" if self.uniform else "entropy of the prior"
+        return f"; {100 * nats / self.most:.0f} % of the maximum {name} = {self.most:.3f}"
+
     @property
     def uniform(self) -> bool:
         """Are all models equally probable?"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Sequence
 
@@ -66,6 +67,25 @@ class DesignResult:
     def __repr__(self) -> str:
         design = format_design(self.study.task.design_space, self.design)
         return f"DesignResult of '{self.study.name}': {design}, {self.information}; kept in {self.folder.path}"
+
+    def __str__(self) -> str:
+        """A few lines on what was found: what `tellapart design` prints."""
+        space, information, baseline = self.study.task.design_space, self.information, self.baseline
+        lines = [f"design       {format_design(space, self.design)}"]
+        lines += [f"information  {information}{self.study.question.share_of_most(information.nats)}"]
+        if baseline is not None:
+            nats = [estimate.nats for estimate in baseline.information]
+            mean = f"{baseline.mean.nats:.3f} ± {baseline.mean.se:.3f} nats on average, from {min(nats):.3f} to {max(nats):.3f}"
+            lines += [f"baseline     {mean}", f"gain         {baseline.gain} over the average baseline design"]
+        for other in self.alternatives:
+            drawn = " (a baseline design)" if other.drawn else ""
+            lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.behind} behind"]
+        what = (
+            "participants could not be simulated; all of this is about those that can be, with what is left of the prior (failures.jsonl)"
+        )
+        counts = Counter(failure["model"] for failure in self.folder.failures)
+        lines += [f"skipped      {name}: {count} {what}" for name, count in counts.items()]
+        return "\n".join([*lines, f"kept in      {self.folder.path}"])
 
     def posterior(
         self, data: Any, designs: ArrayLike | None = None, draws: int = 1000, seed: int = 0, progress: Progress = unheard

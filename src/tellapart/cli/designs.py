@@ -27,7 +27,6 @@ from .options import (
 if TYPE_CHECKING:
     from ..information.estimate import Floats, InformationEstimate
     from ..progress import Progress
-    from ..result import DesignResult
     from ..study import Study
 
 
@@ -59,7 +58,7 @@ def design(
             result = run.design(workers=helpers, progress=report)
     except KeyboardInterrupt:
         stop("Stopped. The same command goes on from here.", 130)
-    show(result.to_json() if as_json else _describe_design(plan, result))
+    show(result.to_json() if as_json else str(result))
 
 
 @command
@@ -158,32 +157,6 @@ def curve(
     show({"design": result.design.tolist(), "curve": [point.to_json() for point in found]} if as_json else "\n".join(lines))
 
 
-def _describe_design(study: Study, result: DesignResult) -> str:
-    """A few lines on what was found."""
-    from ..tasks.text import format_design
-
-    space, baseline = study.task.design_space, result.baseline
-    lines = [f"design       {format_design(space, result.design)}"]
-    lines += [f"information  {result.information}{_share_of_maximum(study, result.information)}"]
-    if baseline is not None:
-        lowest, highest = (extreme(estimate.nats for estimate in baseline.information) for extreme in (min, max))
-        mean = f"{baseline.mean.nats:.3f} ± {baseline.mean.se:.3f} nats on average, from {lowest:.3f} to {highest:.3f}"
-        lines += [f"baseline     {mean}", f"gain         {baseline.gain} over the average baseline design"]
-    for other in result.alternatives:
-        drawn = " (a baseline design)" if other.drawn else ""
-        lines.append(f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.behind} behind")
-    return "\n".join([*lines, *_skipped(result), f"kept in      {result.folder.path}"])
-
-
-def _skipped(result: DesignResult) -> list[str]:
-    """What became of participants that could not be simulated, and of the prior."""
-    from collections import Counter
-
-    counts = Counter(failure["model"] for failure in result.folder.failures)
-    what = "participants could not be simulated; all of this is about those that can be, with what is left of the prior (failures.jsonl)"
-    return [f"skipped      {name}: {count} {what}" for name, count in counts.items()]
-
-
 def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:
     """One line for each design, or the JSON of `exact` and `evaluate`."""
     from ..tasks.text import format_design
@@ -193,16 +166,7 @@ def _print_information(study: Study, designs: list[Floats], estimates: list[Info
         return
     texts = [format_design(study.task.design_space, d) for d in designs]
     for text, estimate in zip(texts, estimates, strict=True):
-        typer.echo(f"{text:<{max(map(len, texts))}}  {estimate}{_share_of_maximum(study, estimate)}")
-
-
-def _share_of_maximum(study: Study, estimate: InformationEstimate) -> str:
-    """How much of the most that can be learnt, where there is a most."""
-    most, count = study.question.most, len(study.models)
-    if most is None:
-        return ""
-    name = f"log {count}" if study.question.uniform else "entropy of the prior"
-    return f"; {100 * estimate.nats / most:.0f} % of the maximum {name} = {most:.3f}"
+        typer.echo(f"{text:<{max(map(len, texts))}}  {estimate}{study.question.share_of_most(estimate.nats)}")
 
 
 def _part_of(report: Progress, i: int, parts: int) -> Progress:
