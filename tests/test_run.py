@@ -175,9 +175,11 @@ def test_evaluate_without_a_run_makes_no_run_folder(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 
-def test_a_result_is_printed_in_a_line(finished):
+def test_a_result_is_printed_as_the_command_does_and_named_in_a_line(finished):
     folder, result = finished
-    printed = str(Run.finished(Study.from_file(folder), folder / "run").result())
+    found = Run.finished(Study.from_file(folder), folder / "run").result()
+    assert str(found) == command("design", folder).stdout.strip()
+    printed = repr(found)
     assert len(printed) < 300
     assert "small" in printed
     assert f"{result['information']['nats']:.3f}" in printed

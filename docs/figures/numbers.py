@@ -1,7 +1,8 @@
 """The runs behind the numbers of README.md and docs/examples.md: `python docs/figures/numbers.py [NAME …]`.
 
 Takes about six minutes for each study. Finds the design of an example as `tellapart design` does, then lets the exact reference judge it
-beside customary designs, all with the same simulated participants. What comes out is kept in docs/numbers/NAME.json; pages quote that, and tests/test_numbers.py holds them to it.
+beside customary designs, all with the same simulated participants. What comes out is kept in docs/numbers/NAME.json; pages quote
+that, and tests/test_numbers.py holds them to it.
 """
 
 import argparse
