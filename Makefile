@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study test lint types docs bench clean
+.PHONY: help setup study test lint types docs bench mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -36,7 +36,10 @@ docs: $(READY) ## the documentation, into site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(READY) ## speed, printed by each script of benchmarks/
-	@set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
+	@set -e; for script in $(filter-out benchmarks/mutants.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script; done
+
+mutants: $(READY) ## would the tests notice a mistake? a sample of 60: make mutants PARTS="information validation" SAMPLE=60 SEED=1
+	$(BIN)/python benchmarks/mutants.py $(PARTS) --sample $(or $(SAMPLE),60) --seed $(or $(SEED),1)
 
 clean: ## remove .venv and everything that was built
 	rm -rf .venv build site .mypy_cache .ruff_cache .pytest_cache

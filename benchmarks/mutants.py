@@ -1,14 +1,15 @@
 """Would the tests notice a mistake? Small mistakes are made on purpose, one at a time, and the tests that should notice are run.
 
-A mistake (mutant) is a comparison turned round, a sum made a difference, a number one too large, a square root or an axis lost, `not` dropped, a
-condition negated, a statement left out. It is killed if a test fails, or if the tests no longer end. What survives is listed, and has to be
-killed by a test or explained in docs/mutants.md.
+A mistake (mutant) is a comparison turned round, a sum made a difference, a number one too large, a square root or an axis lost, `not`
+dropped, a condition negated, a statement left out. It is killed if a test fails, or if the tests no longer end. What survives is
+listed, and has to be killed by a test or explained in docs/mutants.md.
 
     python benchmarks/mutants.py information validation --sample 60 --seed 1
     python benchmarks/mutants.py information/estimate.py --only sqrt
 
-Why not mutmut or cosmic-ray: they know nothing of square roots and axes, and start Python, torch and numba anew for each mutant, which takes
-longer than most of our tests. Here one process imports what is heavy and is forked for each mutant. Work is done in a copy.
+Why not mutmut or cosmic-ray: they know nothing of square roots and axes, and cosmic-ray starts Python, torch and numba anew for each
+mutant, which takes longer than most of our tests. Here one process imports what is heavy and is forked for each mutant. Work is
+done in a copy.
 """
 
 from __future__ import annotations
@@ -33,21 +34,27 @@ PARTS = ("estimators", "information", "search", "posterior.py", "validation", "p
 
 TESTS = {
     "estimators": ("estimators", "validation/test_suite.py"),
-    "estimators/fresh.py": ("estimators", "search/test_questions.py"),
-    "information": ("exact",),
-    "information/estimate.py": ("exact", "search/test_baseline.py", "estimators"),
+    "information": ("exact/test_between.py", "exact/test_evidence.py"),
+    "information/estimate.py": ("exact/test_estimate.py",),
     "search": ("search",),
+    "search/base.py": ("search/test_baseline.py", "search/test_unseen.py", "search/test_amortized.py"),
+    "search/climb.py": ("search/test_climb.py",),
+    "search/surrogate.py": ("search/test_surrogate.py",),
     "posterior.py": ("test_posterior.py",),
-    "validation": ("validation",),
+    "validation": ("validation/test_suite.py", "validation/test_words.py"),
     "validation/trust.py": ("validation/test_trust.py",),
-    "validation/statistics.py": ("validation/test_trust.py", "validation/test_statistics.py"),
+    "validation/statistics.py": ("validation/test_statistics.py", "validation/test_trust.py"),
     "validation/reader.py": ("validation/test_reader.py",),
+    "validation/words.py": ("validation/test_words.py", "validation/test_suite.py"),
+    "validation/calibration.py": ("validation/test_calibration.py",),
+    "validation/rank_calibration.py": ("validation/test_calibration.py",),
+    "validation/model_calibration.py": ("validation/test_calibration.py",),
     "priors.py": ("test_priors.py",),
     "tasks": ("tasks",),
     "models": ("models", "exact", "test_skipping.py"),
-    "models/evidence.py": ("exact",),
+    "models/evidence.py": ("exact/test_evidence.py", "exact/test_posteriors.py"),
     "models/streams.py": ("bandits/test_simulators.py",),
-    "models/symmetry.py": ("test_testing.py", "search/test_questions.py"),
+    "models/symmetry.py": ("test_testing.py",),
 }
 """The tests that are to notice mistakes in a module: the longest entry that it begins with counts."""
 
@@ -296,7 +303,9 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for the tests of a mistake")
     parser.add_argument("--list", action="store_true", help="list the mistakes and stop")
     options = parser.parse_args()
-    files = [file for part in options.parts for file in ([PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).glob("*.py")))]
+    files = [
+        file for part in options.parts for file in ([PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).glob("*.py")))
+    ]
     mutants = [m for file in files for m in mutants_of(file) if options.only in (None, m.kind)]
     if options.sample and options.sample < len(mutants):
         mutants = sorted(random.Random(options.seed).sample(mutants, options.sample), key=lambda m: (m.path, m.number))

@@ -130,6 +130,8 @@ class DesignResult:
         from .validation.suite import validate
 
         seed = self.study.seed if seed is None else seed
+        if settings.get("n_reader") is None:
+            settings["n_reader"] = self._read_on
         checks = validate(
             self.found.estimator,
             self.design,
@@ -143,6 +145,15 @@ class DesignResult:
         if keep:
             self.folder.write("validation.json", checks.to_json())
         return checks
+
+    @property
+    def _read_on(self) -> int:
+        """Participants that an independent reader learns from: of those that the estimator learned from, half, if there were few."""
+        from .validation.suite import READ
+
+        search, details = self.study.search, self.found.details
+        trained = getattr(search, "simulations", 0) or int(details.get("steps", 0)) * getattr(search, "batch", 0)
+        return min(READ, trained // 2) if trained else READ
 
     def curve(self, progress: Progress = unheard) -> list[dict[str, Any]]:
         """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
@@ -162,11 +173,11 @@ class DesignResult:
             validation: The checks; those of the run folder, or new ones, if not given.
         """
         from .report.page import Content, render
-        from .validation.suite import Validation
+        from .validation.suite import VERSION, Validation
 
         if validation is None:
-            kept = self.folder.has("validation.json")
-            validation = Validation.from_json(json.dumps(self.folder.read("validation.json"))) if kept else self.validate(progress=progress)
+            kept = self.folder.read("validation.json") if self.folder.has("validation.json") else {}
+            validation = Validation.from_json(json.dumps(kept)) if kept.get("version") == VERSION else self.validate(progress=progress)
         content = Content(
             name=self.study.name,
             task=self.study.task,

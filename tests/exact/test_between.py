@@ -60,7 +60,7 @@ def test_the_truth_lies_between_and_the_bounds_close(draws):
     """Each side by more than 4.5 standard errors of a paired difference: false-alarm rate below 1e-5."""
     question, exact = ta.Question((Sampled(),), "estimate"), ta.Question((HiddenNumber(),), "estimate")
     people = simulated(question, 4000)
-    lower, upper = information_between(TASK, question, people, np.random.default_rng(1), draws=draws)
+    lower, upper, _ = information_between(TASK, question, people, np.random.default_rng(1), draws=draws)
     truth = exact_pointwise(TASK, exact, DESIGN, 4000, np.random.default_rng(0))
     assert (lower.kind, upper.kind) == ("lower bound", "upper bound")
     for low, high in ((lower, truth), (truth, upper)):
@@ -74,7 +74,7 @@ def test_a_good_proposal_closes_the_gap_and_a_bad_one_breaks_nothing():
     people = simulated(question, 2000)
     gaps = {}
     for name, proposal in (("prior", None), ("right", Right()), ("too narrow", Right(0.2))):
-        lower, upper = information_between(TASK, question, people, np.random.default_rng(1), proposal, draws=16)
+        lower, upper, _ = information_between(TASK, question, people, np.random.default_rng(1), proposal, draws=16)
         gaps[name] = upper.minus(lower).nats
         assert lower.estimate().nats - 4.5 * lower.estimate().se < HiddenNumber.information(DESIGN, TASK)
         assert upper.estimate().nats + 4.5 * upper.estimate().se > HiddenNumber.information(DESIGN, TASK)
@@ -102,6 +102,6 @@ def test_models_are_told_apart_as_exactly_as_by_their_own_integrals():
             return super().log_likelihood(parameters, behavior, 2 * designs, task)
 
     question = ta.Question((Sampled(), Louder()), "discriminate", prior=(0.7, 0.3))
-    lower, upper = information_between(TASK, question, simulated(question, 3000), np.random.default_rng(1), draws=512)
+    lower, upper, _ = information_between(TASK, question, simulated(question, 3000), np.random.default_rng(1), draws=512)
     assert 0 <= upper.minus(lower).nats < 0.02
     assert lower.estimate().nats < question.most

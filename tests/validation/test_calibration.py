@@ -8,6 +8,7 @@ import pytest
 import torch
 from evidence import DESIGN, ExactEstimator, exact
 from scipy.special import log_softmax
+from scipy.stats import norm
 
 from tellapart import AEG, Question
 from tellapart.validation.calibration import calibration, foretell
@@ -19,6 +20,7 @@ from tellapart.validation.rank_calibration import (
     noticeable_widths,
     probability_outside,
     ranks_among,
+    root,
     uniform_band,
 )
 from tellapart.validation.words import calibration_in_words
@@ -165,6 +167,30 @@ def test_false_alarms_about_ranks_are_as_rare_as_stated():
     rng = np.random.default_rng(5)
     share, room = rates([calibrate_ranks(rng.integers(0, 120, 400), 119, 0.1).verdict != "no error found" for _ in range(600)])
     assert 0.01 < share < 0.1 + room
+
+
+@pytest.mark.parametrize("of", ["place", "spread"])
+@pytest.mark.parametrize("n", [8, 30])
+def test_limits_hold_for_few_participants_where_normal_ones_fail(of, n):
+    """Against the distribution of a sum of ranks itself, by convolution: no simulation, no chance."""
+    k = np.arange(20)
+    steps = (2 * k - 19) if of == "place" else (2 * k - 19) ** 2
+    steps = steps - steps.min()
+    one = np.bincount(steps) / 20
+    whole = np.ones(1)
+    for _ in range(n):
+        whole = np.convolve(whole, one)
+    beyond = whole[::-1].cumsum()[::-1]
+    lattice = np.gcd.reduce(steps)
+    for level in (1e-2, 1e-4, 1e-6):
+        place = int(np.flatnonzero(beyond >= level)[-1])
+        middle = (beyond[place] + beyond[min(place + lattice, len(beyond) - 1)]) / 2  # half of the step counts, as for a continuous average
+        stated = norm.sf(root(place / n, steps.astype(float), n))
+        assert stated == pytest.approx(middle, rel=0.15), (level, stated, middle)
+    if of == "spread" and n == 30:  # what was there before
+        place = int(np.flatnonzero(beyond >= 1e-5)[-1])
+        normal = norm.sf((place / n - steps.mean()) / steps.std() * np.sqrt(n))
+        assert normal < 0.6e-5
 
 
 def test_joint_ranks_of_a_right_posterior_are_uniform():

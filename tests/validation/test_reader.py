@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from evidence import DESIGN, TASK, exact
 
 import tellapart as ta
 from tellapart.information.between import information_between
@@ -70,7 +69,7 @@ def missed(estimator, n=1500):
     """What the estimator misses of what there is to know, by likelihood."""
     question = estimator.question
     people = question.simulate(SIDES, FAIR, n, np.random.default_rng(5))
-    lower, _ = information_between(SIDES, question, people, np.random.default_rng(6), draws=512)
+    lower, _, _ = information_between(SIDES, question, people, np.random.default_rng(6), draws=512)
     return lower.minus(estimator.pointwise(estimator.prepare(people)))
 
 
@@ -81,7 +80,7 @@ def test_what_a_blind_encoder_misses_is_found(blind):
     estimator = trained(encoder, question, 150)
     truth = missed(estimator)
     baseline = SIDES.baseline(20, np.random.default_rng(1))
-    for reading in read_independently(estimator, FAIR, baseline, (3,), steps=150, n=2000):
+    for reading in read_independently(estimator, FAIR, baseline, (3,), 150 * 256, 2000):
         assert reading.trained == 150 * 256
         assert reading.gain.nats < truth.nats + 5 * np.hypot(truth.se, reading.gain.se)
         print(blind, truth, reading.gain)

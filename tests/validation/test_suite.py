@@ -80,8 +80,8 @@ def test_recovery_without_data_has_no_contraction(prior):
 
 def test_the_exact_estimator_misses_nothing():
     estimator = exact()
-    found = against_exact(estimator, take_part(estimator, DESIGN, 200, np.random.default_rng(3)))
-    assert found.gap == pytest.approx(0, abs=1e-6)
+    found = against_exact(estimator, take_part(estimator, DESIGN, 200, np.random.default_rng(3)), np.random.default_rng(4))
+    assert found.gap.nats == pytest.approx(0, abs=1e-6)
     assert found.model_divergence == pytest.approx(0, abs=1e-6)
     assert found.largest_difference == 0
     assert found.share == pytest.approx(1)
@@ -90,17 +90,18 @@ def test_the_exact_estimator_misses_nothing():
 @pytest.mark.parametrize("prior", [(), (0.8, 0.2)], ids=["uniform", "0.8, 0.2"])
 def test_a_tempered_estimator_misses_what_its_divergence_says(prior):
     estimator = exact(power=3.0, prior=prior)
-    found = against_exact(estimator, take_part(estimator, DESIGN, 1500, np.random.default_rng(4)))
-    assert found.gap > 3 * found.gap_se
-    assert found.gap == pytest.approx(found.model_divergence, abs=4 * found.gap_se)
-    assert found.exact < (estimator.question.most or 0)
+    found = against_exact(estimator, take_part(estimator, DESIGN, 1500, np.random.default_rng(4)), np.random.default_rng(5))
+    assert found.gap.nats > 3 * found.gap.se
+    assert found.gap.nats == pytest.approx(found.model_divergence, abs=4 * found.gap.se)
+    assert found.middle < (estimator.question.most or 0)
 
 
 def test_infonce_is_judged_with_its_many_contrasts():
     estimator = InfoNCEEstimator(TWO, HistoryEncoder(TASK, summaries=4, width=8))
     people = take_part(estimator, DESIGN, 600, np.random.default_rng(5))
     estimator.bound = None  # has the few contrasts of training
-    assert against_exact(estimator, people).estimate == estimator.pointwise(estimator.prepare(people.simulations)).estimate().nats
+    found = against_exact(estimator, people, np.random.default_rng(6))
+    assert found.estimate == estimator.pointwise(estimator.prepare(people.simulations)).estimate().nats
 
 
 def test_averaged_posteriors_of_the_exact_estimator_are_exact():
@@ -164,12 +165,15 @@ def checked(about_both):
 def test_a_validation_has_everything_side_by_side(checked):
     assert [part.label for part in checked.designs] == ["recommended", "baseline"]
     for part in checked.designs:
-        assert part.confusion.n == part.n == part.calibration.n == part.missed.n == 400
+        assert part.confusion.n == part.n == part.calibration.n == 400
+        assert sum(one.n for one in part.missed) == 800
         assert part.failed == 0
         assert part.confusion_at.n == 120
         assert len(part.recovery) == len(part.averaged) == sum(one.by == "value" for one in part.calibration.parameters) == 5
         assert part.exact.n == 60
-        assert part.exact.gap > 0
+        assert part.exact.gap.nats > 0
+        assert part.exact.exact
+        assert part.reading is None  # likelihoods tell
         assert all(one.exact is not None for one in part.averaged)
 
 
@@ -179,7 +183,7 @@ def test_a_validation_survives_json(checked):
 
 
 def test_the_same_seed_gives_the_same_validation(about_both):
-    one, other = (validate(about_both, DESIGN, n=100, n_at=10, n_exact=0, seed=3) for _ in range(2))
+    one, other = (validate(about_both, DESIGN, n=100, n_at=10, n_exact=0, n_reader=300, seed=3) for _ in range(2))
     assert one == other
     assert one.designs[0].exact is None
 
@@ -187,9 +191,9 @@ def test_the_same_seed_gives_the_same_validation(about_both):
 def test_words_say_on_how_many_participants_they_rest_and_what_they_would_have_noticed(checked):
     lines = in_words(checked)
     assert lines[0].startswith("The recommended design tells more")
-    assert sum("n 400 simulated participants" in line for line in lines) == 4
-    assert sum(line.startswith("  With missed trials:") for line in lines) == 2
-    assert sum("1 of 2,000" in line for line in lines) == 4  # half of the level for each
+    assert sum("n 400 simulated participants" in line for line in lines) == 2
+    assert sum(line.startswith(("  With up to half of the trials missed:", "  With more than half missed:")) for line in lines) == 4
+    assert sum("1 of 3,000" in line for line in lines) == 6  # a third of the level for each
     assert all("Noticed in 9 of 10 validations would be log-odds" in line for line in lines if "400 simulated" in line)
     assert any("% too narrow or" in line for line in lines)
     assert any("wslts.gamma_w" in line for line in lines)
@@ -197,19 +201,20 @@ def test_words_say_on_how_many_participants_they_rest_and_what_they_would_have_n
 
 
 def test_an_estimator_of_one_design_is_not_judged_by_others(about_both):
-    found = validate(about_both, DESIGN, every_design=False, n=100, n_at=10, n_exact=0)
+    found = validate(about_both, DESIGN, every_design=False, n=100, n_at=10, n_exact=0, n_reader=300)
     assert [part.label for part in found.designs] == ["recommended"]
+    assert found.designs[0].reading.trained == 512
 
 
 def test_an_estimator_of_complete_data_is_not_asked_about_missed_trials():
-    found = validate(exact(), DESIGN, every_design=False, n=200, n_at=10, n_exact=0)
-    assert found.designs[0].missed is None
+    found = validate(exact(), DESIGN, every_design=False, n=200, n_at=10, n_exact=0, n_reader=0)
+    assert found.designs[0].missed == ()
     assert found.designs[0].calibration.false_alarm == 1e-3
 
 
 def test_progress_is_told(about_both):
     heard = []
-    validate(about_both, DESIGN, n=100, n_at=10, n_exact=0, progress=lambda *told: heard.append(told))
+    validate(about_both, DESIGN, n=100, n_at=10, n_exact=0, n_reader=0, progress=lambda *told: heard.append(told))
     assert [told[0] for told in heard] == sorted(told[0] for told in heard)
     assert heard[-1][:2] == (10, 10)
     assert heard[0][2] == "the recommended design"
@@ -258,7 +263,7 @@ class Fragile(Model):
 
 def test_participants_that_cannot_be_simulated_are_counted_and_said():
     estimator = train(Question((Fragile(), AEG()), on_error="skip"), steps=5)
-    found = validate(estimator, DESIGN, n=600, n_at=10)
+    found = validate(estimator, DESIGN, n=600, n_at=10, n_reader=0)
     assert all(part.failed > 0 for part in found.designs)
     assert all(part.n == 600 for part in found.designs)
     assert sum("could not be simulated" in line for line in in_words(found)) == 2

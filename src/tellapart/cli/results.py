@@ -24,14 +24,21 @@ def validate(
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", min=100, help="Simulated participants at each design.")] = 1500,
     n_exact: Annotated[int, typer.Option("--exact", metavar="N", min=0, help="Participants with exact answers; 0 for none.")] = 1500,
+    n_reader: Annotated[
+        int | None,
+        typer.Option(
+            "--reader", metavar="N", min=0, help="Participants that an independent reader learns from; 0 for none.", show_default=False
+        ),
+    ] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Check what the study's estimator says, on simulated participants whose truth is known.
 
-    At the recommended design and at baseline designs: which model is taken for which, how well parameters are recovered, whether
-    probabilities can be taken at their word, and how far everything is from the exact answer where there is one. Needs a finished
-    run; the checks are kept in it for the report.
+    At the recommended design and at baseline designs: how much it misses, by likelihood where models have one, and else by an
+    independent reader, another network that looks for what it overlooked; whether its probabilities are as good as they say, and what
+    size of error would have been noticed; which model is taken for which, and how well parameters are recovered. Needs a finished run; the
+    checks are kept in it for the report.
 
     \b
     Example:
@@ -44,7 +51,9 @@ def validate(
     plan = read_study(study)
     run = Run.finished(plan, run_folder(study))
     with progress_bar("validating") as report:
-        checks = run.result().validate(parameters=_true_values(plan, at or []), n=n, n_exact=n_exact, seed=seed, progress=report)
+        checks = run.result().validate(
+            parameters=_true_values(plan, at or []), n=n, n_exact=n_exact, n_reader=n_reader, seed=seed, progress=report
+        )
     show(checks.to_json() if as_json else "\n".join(in_words(checks)))
 
 

@@ -112,11 +112,14 @@ class Estimator(nn.Module, ABC):
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Draws from q(theta | y, model) on the normal scale, (draws, N, P), of the P parameters of the model that are asked about."""
 
-    def to_base(self, batch: Batch, model: int) -> Tensor | None:
-        """The parameters of participants of a model, brought to numbers that are standard normal if the posterior is right, (N, P);
-        None for an estimator whose posterior has no such form.
-        """
-        return None
+    def flow(self, inputs: Tensor, model: int) -> Any:
+        """q(theta | y, model) as a flow: a distribution of zuko's over the normal scale, whose `transform` leads to a standard normal."""
+        raise NotImplementedError(f"The posterior of the estimator '{self.name}' is not a flow.")
+
+    @property
+    def has_flows(self) -> bool:
+        """Are the posteriors of parameters flows?"""
+        return type(self).flow is not Estimator.flow
 
     def measure(self, batch: Batch, seed: int) -> tuple[Tensor, Tensor | None]:
         """The pointwise bound of a batch that was not trained on, (N,), and its influence if that is another; see `Pointwise`."""

@@ -15,7 +15,7 @@ References:
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -77,8 +77,8 @@ class PosteriorEstimator(Estimator):
             torch.manual_seed(int(generator.integers(2**63)))
             return self._flow(model).sample(self.encoder(inputs), draws)
 
-    def to_base(self, batch: Batch, model: int) -> Tensor | None:
-        return self._flow(model).to_base(batch.v[:, : self.widths[model]], self.encoder(batch.inputs))
+    def flow(self, inputs: Tensor, model: int) -> Any:
+        return self._flow(model).given(self.encoder(inputs))
 
     def _flow(self, model: int) -> Flow:
         flow = self.flows[f"{model}"]

@@ -20,7 +20,8 @@ References:
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import replace
+from typing import NamedTuple, Protocol, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,12 @@ from .estimate import Floats, Pointwise
 
 DRAWS = 2048
 """L, if the proposal is the prior."""
+DRAWS_LEARNED = 256
+"""L, if the proposal is a trained posterior."""
 FROM_PRIOR = 0.2
 """The share of draws from the prior, if there is another proposal."""
+NEGLIGIBLE = 0.25
+"""How far apart bounds may be, in standard errors, to be called one number."""
 TOGETHER = 20_000
 """Pairs of participant and draw whose likelihood is asked for at once."""
 
@@ -54,6 +59,32 @@ class Proposal(Protocol):
         ...
 
 
+class Between(NamedTuple):
+    """What simulated participants contribute to a lower and to an upper bound, and their evidence.
+
+    Arguments:
+        lower: The lower bound.
+        upper: The upper bound; the same as the lower one where models know their evidence.
+        evidence: log p(y | m), (N, M).
+    """
+
+    lower: Pointwise
+    upper: Pointwise
+    evidence: Floats
+
+    @property
+    def agree(self) -> bool:
+        """Are the bounds as near as makes no difference?"""
+        return self.upper.minus(self.lower).nats <= max(NEGLIGIBLE * self.lower.estimate().se, 0.002)
+
+    @staticmethod
+    def concatenate(parts: Sequence[Between], failed: int) -> Between:
+        """All participants of all `parts`, in order, `failed` others having been replaced."""
+        lower, upper = (Pointwise.concatenate(points) for points in ([part.lower for part in parts], [part.upper for part in parts]))
+        evidence = np.concatenate([part.evidence for part in parts])
+        return Between(replace(lower, failed=failed), replace(upper, failed=failed), evidence)
+
+
 def information_between(
     task: Task,
     question: Question,
@@ -61,16 +92,20 @@ def information_between(
     rng: np.random.Generator,
     proposal: Proposal | None = None,
     draws: int | None = None,
-) -> tuple[Pointwise, Pointwise]:
-    """What simulated participants contribute to a lower and to an upper bound of the information."""
-    sampler = _Sampler(task, question, simulations, rng, proposal, draws or DRAWS)
+) -> Between:
+    """What simulated participants contribute to a lower and to an upper bound of the information.
+
+    Arguments:
+        draws: L; as many as the proposal needs, if not given.
+    """
+    sampler = _Sampler(task, question, simulations, rng, proposal, draws or (DRAWS if proposal is None else DRAWS_LEARNED))
     models, prior, failed = simulations.model, question.prior, len(simulations.failures)
     given = [sampler.given(with_truth) for with_truth in (False, True)]
     evidence = [sampler.evidences(with_truth) for with_truth in (False, True)]
     marginal = [logsumexp(part + question.log_prior, axis=1) for part in evidence]
     correct = (evidence[0] + question.log_prior).argmax(1) == models if question.about_models else None
     lower = Pointwise(given[0] - marginal[1], models, prior, "lower bound", None, correct, failed)
-    return lower, Pointwise(given[1] - marginal[0], models, prior, "upper bound", None, correct, failed)
+    return Between(lower, Pointwise(given[1] - marginal[0], models, prior, "upper bound", None, correct, failed), evidence[0])
 
 
 class _Sampler:
@@ -141,9 +176,11 @@ class _Sampler:
             part, chosen = self.simulations.of(m), self.simulations.model == m
             if len(part):
                 truth = part.truth(m)
-                z = np.stack([prior.to_normal(truth[name]) for name, prior in model.parameters.items()], axis=-1)[None] if truth else None
-                likelihood = model.log_likelihood(truth, part.behavior, part.designs, self.task)
-                weights[chosen] = likelihood - (0.0 if z is None else self._log_mixture(m, z, part)[0])
+                weights[chosen] = model.log_likelihood(truth, part.behavior, part.designs, self.task)
+                if truth and self.proposal is not None:
+                    places = {name: part.within.get(f"{model.name}.{name}", 0.5) for name in truth}
+                    z = [prior.to_normal(truth[name], places[name]) for name, prior in model.parameters.items()]
+                    weights[chosen] -= self._log_mixture(m, np.stack(z, axis=-1)[None], part)[0]
         return weights
 
     def _likelihoods(

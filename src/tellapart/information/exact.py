@@ -27,13 +27,11 @@ from ..models.simulation import Simulations
 from ..progress import Progress
 from ..question import Asked, Question
 from ..tasks.base import Task
-from .between import information_between
+from .between import Between, Proposal, information_between
 from .estimate import Floats, InformationEstimate, Pointwise
 
 CHUNK, SAMPLED = 5000, 100
 """Participants at once, where models know their evidence and where it is sampled."""
-NEGLIGIBLE = 0.25
-"""How far apart bounds may be, in standard errors, to be called one number."""
 
 
 def exact_information(
@@ -58,31 +56,41 @@ def exact_pointwise(
     if isinstance(n, bool) or n != int(n) or n < least:
         raise StudyError("Too few participants to simulate.", expected=f"a whole number, {least} or more", got=repr(n))
     simulations = question.simulate(task, task.design_space.check_many(design, int(n)), int(n), rng)
+    bounds = by_likelihood(task, question, simulations, rng, progress=progress)
+    if not bounds.agree:  # the upper bound, since that is what it is
+        return bounds.upper
+    return replace(bounds.upper, values=(bounds.lower.values + bounds.upper.values) / 2, kind="exact")
+
+
+def by_likelihood(
+    task: Task,
+    question: Question,
+    simulations: Simulations,
+    rng: np.random.Generator,
+    proposal: Proposal | None = None,
+    progress: Progress | None = None,
+) -> Between:
+    """What simulated participants contribute to information by likelihood: exactly, or between two bounds.
+
+    Arguments:
+        proposal: To draw parameters from where integrals have to be sampled; the prior if not given.
+    """
     integrated = all(isinstance(model, IntegratedModel) for model in question.models)
-    parts = []
-    for start in range(0, len(simulations), CHUNK if integrated else SAMPLED):
-        part = simulations[start : start + (CHUNK if integrated else SAMPLED)]
-        parts.append(_integrated(task, question, part) if integrated else information_between(task, question, part, rng))
+    parts, size = [], CHUNK if integrated else SAMPLED
+    for start in range(0, len(simulations), size):
+        part = simulations[start : start + size]
+        parts.append(_integrated(task, question, part) if integrated else information_between(task, question, part, rng, proposal))
         if progress:
             progress(start + len(part), len(simulations))
-    lower, upper = (replace(Pointwise.concatenate(column), failed=len(simulations.failures)) for column in zip(*parts, strict=True))
-    return lower if integrated else _agreed(lower, upper)
+    return Between.concatenate(parts, len(simulations.failures))
 
 
-def _integrated(task: Task, question: Question, part: Simulations) -> tuple[Pointwise, Pointwise]:
+def _integrated(task: Task, question: Question, part: Simulations) -> Between:
     """What participants contribute if every model knows its evidence: both bounds in one."""
     evidence = log_evidences(task, question, part.behavior, part.designs)
     correct = log_posterior(question, evidence).argmax(1) == part.model if question.about_models else None
     points = Pointwise(exact_values(task, question, part, evidence), part.model, question.prior, "exact", None, correct)
-    return points, points
-
-
-def _agreed(lower: Pointwise, upper: Pointwise) -> Pointwise:
-    """The middle of two bounds, exact if they are as near as makes no difference; else the upper bound, since that is what it is."""
-    apart, noise = upper.minus(lower).nats, lower.estimate().se
-    if apart > max(NEGLIGIBLE * noise, 0.002):
-        return upper
-    return replace(upper, values=(lower.values + upper.values) / 2, kind="exact")
+    return Between(points, points, evidence)
 
 
 def model_probabilities(task: Task, question: Question, behavior: Behavior, design: ArrayLike) -> Floats:

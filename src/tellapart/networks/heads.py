@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -83,12 +84,12 @@ class Flow(nn.Module):
     def information(self, z: Tensor, s: Tensor) -> Tensor:
         """log q(z | s) / p(z), pointwise (N,), for z (N, P)."""
         log_prior = -0.5 * (z.square() + math.log(2 * math.pi)).sum(-1)
-        return self.flow(self.embed(s)).log_prob(z) - log_prior
+        return self.given(s).log_prob(z) - log_prior
 
-    def to_base(self, z: Tensor, s: Tensor) -> Tensor:
-        """z (N, P) brought to where q is standard normal."""
-        return self.flow(self.embed(s)).transform(z)
+    def given(self, s: Tensor) -> Any:
+        """q(theta | s) as a distribution of zuko's, with `log_prob`, `sample`, and the `transform` to where it is standard normal."""
+        return self.flow(self.embed(s))
 
     def sample(self, s: Tensor, draws: int) -> Tensor:
         """`draws` draws of z for each of the summaries, (draws, N, P)."""
-        return self.flow(self.embed(s)).sample((draws,))
+        return self.given(s).sample((draws,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from ..question import Question
@@ -89,7 +89,7 @@ def render(content: Content) -> str:
         recovery=_recovery(content),
         averaged=_averaged(content),
         calibration=_calibration(content),
-        exact=_exact(content),
+        tightness=_tightness(content),
         alternatives=_alternatives(content),
         search=_search(content),
         method=_method(content),
@@ -103,9 +103,10 @@ def render(content: Content) -> str:
 def recommendation(content: Content) -> str:
     """What to do, in a sentence or two."""
     information, baseline, most = content.result["information"], content.result.get("baseline"), content.question.most
-    kind = "at least " if information["kind"] == "lower bound" else ""
+    part = content.validation.designs[0] if content.validation else None
+    amount = words.amount(information["nats"], information["kind"], part)
     text = f"Run the design {content.text_of(content.result['design'])}."
-    text += f" One participant is expected to tell {kind}{information['nats']:.2f} nats about {content.question.in_words}"
+    text += f" One participant is expected to tell {amount} about {content.question.in_words}"
     text += f", {100 * information['nats'] / most:.0f} % of the most possible" if most else ""
     if baseline:
         gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]
@@ -129,7 +130,7 @@ def _information(content: Content) -> Panel | None:
     validation = content.validation
     if validation is None or validation.comparison is None:
         return None
-    exact = {part.label: part.exact.exact for part in validation.designs if part.exact}
+    exact = {part.label: part.exact.middle for part in validation.designs if part.exact and part.exact.exact}
     figure = figures.information_figure(validation.comparison, content.question.most, exact)
     return _panel(figure, "information", words.against_habit(validation.comparison))
 
@@ -204,14 +205,10 @@ def _calibration(content: Content) -> list[tuple[str, str, list[Panel]]]:
     """
     sections = []
     for heading, part in _pairs(content):
-        for calibration, data, name in (
-            (part.calibration, "complete data", part.label),
-            (part.missed, "missed trials", f"{part.label}-missed"),
-        ):
-            if calibration is not None:
-                shown = calibration is part.calibration or not calibration.sound
-                panels = _calibration_panels(calibration, f"{heading},\n{data}", name) if shown else []
-                sections.append((f"{heading}, {data}", words.calibration_in_words(calibration), panels))
+        for number, (data, calibration) in enumerate(zip(("complete data", *words.MISSED), (part.calibration, *part.missed), strict=False)):
+            shown = number == 0 or not calibration.sound
+            panels = _calibration_panels(calibration, f"{heading},\n{data.lower()}", f"{part.label}-{number}") if shown else []
+            sections.append((f"{heading}, {data.lower()}", words.calibration_in_words(calibration), panels))
     return sections
 
 
@@ -234,8 +231,9 @@ def _calibration_panels(calibration: Calibration, heading: str, name: str) -> li
     return panels
 
 
-def _exact(content: Content) -> list[tuple[str, str]]:
-    return [(heading, words.exact_in_words(part.exact)) for heading, part in _pairs(content) if part.exact]
+def _tightness(content: Content) -> list[tuple[str, str]]:
+    lines = [(heading, words.exact_in_words(part.exact)) for heading, part in _pairs(content) if part.exact]
+    return lines + [(heading, words.reading_in_words(part.reading)) for heading, part in _pairs(content) if part.reading]
 
 
 def _alternatives(content: Content) -> list[tuple[str, str, str, str]]:
@@ -290,11 +288,14 @@ def _last_climb(climb: Mapping[str, Any]) -> str:
 
 def _settings(content: Content) -> list[tuple[str, str]]:
     """The settings of the search as they were used: what it reports of itself stands in place of what was left to it."""
-    given: dict[str, Any] = (
-        {f.name: getattr(content.search, f.name) for f in fields(content.search)} if is_dataclass(content.search) else {}
-    )
+    settings: Sequence[Field[Any]] = fields(content.search) if is_dataclass(content.search) else ()
+    given = {one.name: getattr(content.search, one.name) for one in settings}
+    left = {one.name for one in settings if one.default == 0 and given[one.name] == 0}
     used = {"method": content.search.name, **given, **(content.details.get("settings") or {}), **content.details}
-    return [(name, _setting(value)) for name, value in used.items() if name not in ("settings", "last_climb") and value is not None]
+    hidden = ("settings", "last_climb")
+    # a default of 0 stands for what is left to the search, and is no number of anything
+    shown = {name: value for name, value in used.items() if name not in hidden and value is not None and (name not in left or value)}
+    return [(name, _setting(value)) for name, value in shown.items()]
 
 
 def _setting(value: Any) -> str:

@@ -21,6 +21,9 @@ from .participants import Participants
 from .rank_calibration import RankCalibration, calibrate_ranks, distances, ranks_among
 from .statistics import plain_statistics
 
+LEAST = 8
+"""With fewer participants of a model, nothing is said of its parameters."""
+
 FALSE_ALARM = 1e-3
 """How often the verdict on a perfect estimator is allowed to be a complaint."""
 
@@ -89,7 +92,7 @@ def foretell(statistics: Floats, residuals: Floats) -> Floats:
 def _parameters(participants: Participants, m: int, statistics: Floats, level: float, rng: np.random.Generator) -> list[RankCalibration]:
     """Each parameter of model `m` that was asked about, all of them together, and the direction of plain statistics."""
     question, drawn = participants.question, participants.draws[m]
-    if not drawn:
+    if not drawn or (participants.simulations.model == m).sum() < LEAST:
         return []
     model, true = question.names[m], participants.simulations.truth(m)
     count = next(iter(drawn.values())).shape[1]

@@ -1,15 +1,15 @@
-"""Against what? The recommended design against designs of habit, and the estimate against the exact answer where there is one."""
+"""Against what? The recommended design against designs of habit, and the estimate against what likelihoods tell where there are some."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..behavior import Behavior
 from ..information.estimate import Difference, Floats, InformationEstimate, stratified
-from ..information.exact import exact_values, log_evidences, log_posterior
-from ..progress import Progress, unheard
+from ..information.exact import by_likelihood, log_posterior
 from ..search.base import Baseline
 from .confusion import Confusion, confusion_matrix
 from .participants import Participants
@@ -46,14 +46,17 @@ def against_baseline(recommended: InformationEstimate, baseline: Baseline) -> Ba
 
 @dataclass(frozen=True)
 class ExactComparison:
-    """The estimator against the exact answer, on the same simulated participants.
+    """The estimator against what likelihoods tell, on the same simulated participants.
 
     Arguments:
         n: Participants.
         estimate: Information as the estimator has it.
-        exact: Information by likelihood.
-        gap: Exact less estimate: for an estimator that is a posterior, the average divergence of the exact posterior from it.
-        gap_se: Its standard error; small, since both face the same participants.
+        lower: Information by likelihood is at least this.
+        upper: And at most this; equal to `lower` where every model knows its evidence.
+        exact: Are the two as near as makes no difference?
+        gap: What the estimator misses: their middle less the estimate. For an estimator that is a posterior, the average divergence of the
+            exact posterior from it.
+        at_most: What it misses at most, up to noise: `upper` less the estimate.
         model_divergence: The average Kullback-Leibler divergence of exact model probabilities from the estimator's.
         confusion: The confusion matrix of the exact posterior.
         estimated: The confusion matrix of the estimator, on the same participants.
@@ -63,9 +66,11 @@ class ExactComparison:
 
     n: int
     estimate: float
-    exact: float
-    gap: float
-    gap_se: float
+    lower: float
+    upper: float
+    exact: bool
+    gap: Difference
+    at_most: Difference
     model_divergence: float | None = None
     confusion: Confusion | None = None
     estimated: Confusion | None = None
@@ -73,29 +78,77 @@ class ExactComparison:
     largest_difference_se: float | None = None
 
     @property
+    def middle(self) -> float:
+        """Between the bounds: the exact information, where they agree."""
+        return (self.lower + self.upper) / 2
+
+    @property
     def share(self) -> float | None:
         """The estimate as a share of the exact information."""
-        return self.estimate / self.exact if self.exact > 0 else None
+        return self.estimate / self.middle if self.middle > 0 else None
 
 
-def against_exact(estimator: Estimator, participants: Participants, size: int = 250, progress: Progress = unheard) -> ExactComparison:
-    """Compare an estimator with the exact answer.
+@dataclass(frozen=True)
+class Reading:
+    """What an independent reader found at a design, or over baseline designs.
+
+    Arguments:
+        gain: What it knows more than the estimator, in nats: this much is known to be missing.
+        n: Participants that the gain was measured on; it had not seen them.
+        trained: Participants that it was trained on.
+    """
+
+    gain: Difference
+    n: int
+    trained: int
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPosterior:
+    """An estimator's posteriors of parameters, to draw from where integrals are sampled."""
+
+    estimator: Estimator
+
+    def draw(self, m: int, behavior: Behavior, designs: Floats, draws: int, rng: np.random.Generator) -> Floats:
+        """Draws on the normal scale, (L, N, P)."""
+        import torch
+
+        with torch.no_grad():
+            z = self.estimator.sample_theta(self.estimator.inputs(behavior, designs), m, draws, rng)
+        return np.asarray(z.double().cpu().numpy())
+
+    def log_density(self, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
+        """log q(z | y), (L, N)."""
+        import torch
+
+        with torch.no_grad():
+            flow = self.estimator.flow(self.estimator.inputs(behavior, designs), m)
+            density = flow.log_prob(torch.as_tensor(z, dtype=torch.float32, device=self.estimator.device))
+        return np.asarray(density.double().cpu().numpy())
+
+
+def against_exact(estimator: Estimator, participants: Participants, rng: np.random.Generator) -> ExactComparison:
+    """Compare an estimator with what likelihoods tell.
 
     Arguments:
         participants: With parameters from the prior.
-        size: Participants whose likelihoods are computed at once.
+        rng: For integrals that have to be sampled.
     """
     task, question, everybody = participants.task, participants.question, participants.simulations
-    n, evidences, values = len(everybody), [], []
-    for start in range(0, n, size):
-        part = everybody[start : start + size]
-        evidences.append(log_evidences(task, question, part.behavior, part.designs))
-        values.append(exact_values(task, question, part, evidences[-1]))
-        progress(min(start + size, n), n, "exact answers")
-    exact, bound = np.concatenate(values), estimator.pointwise(estimator.prepare(everybody)).values
-    (truth, _), (estimate, _), gap = (stratified(part, everybody.model, question.prior) for part in (exact, bound, exact - bound))
-    about_models = _about_models(participants, np.concatenate(evidences)) if question.about_models else ()
-    return ExactComparison(n, estimate, truth, *gap, *about_models)
+    bounds = by_likelihood(task, question, everybody, rng, _proposal(estimator))
+    points = estimator.pointwise(estimator.prepare(everybody))
+    middle = replace(bounds.upper, values=(bounds.lower.values + bounds.upper.values) / 2)
+    about_models = _about_models(participants, bounds.evidence) if question.about_models and bounds.agree else ()
+    estimate, lower, upper = (part.estimate().nats for part in (points, bounds.lower, bounds.upper))
+    gaps = middle.minus(points), bounds.upper.minus(points)
+    return ExactComparison(len(everybody), estimate, lower, upper, bounds.agree, *gaps, *about_models)
+
+
+def _proposal(estimator: Estimator) -> LearnedPosterior | None:
+    """The estimator's posteriors, if it has them of all parameters of all models."""
+    question = estimator.question
+    every = question.about_parameters and all(len(question.parameters(m)) == len(one.parameters) for m, one in enumerate(question.models))
+    return LearnedPosterior(estimator) if every and estimator.has_flows else None
 
 
 def _about_models(participants: Participants, evidence: Floats) -> tuple[float, Confusion, Confusion, float, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..information.estimate import Floats
 from ..models.simulation import Simulations
@@ -49,10 +49,11 @@ class Participants:
         """How many participants could not be simulated, so that others took their places."""
         return len(self.simulations.failures)
 
-    def first(self, n: int) -> Participants:
-        """The first `n` participants, without their draws."""
-        log_q = self.log_probabilities
-        return Participants(self.task, self.question, self.simulations[:n], None if log_q is None else log_q[:n])
+    def among(self, chosen: NDArray[np.bool_]) -> Participants:
+        """Some of the participants, (N,)."""
+        model, log_q = self.simulations.model, self.log_probabilities
+        draws = ({name: part[chosen[model == m]] for name, part in parameters.items()} for m, parameters in enumerate(self.draws))
+        return Participants(self.task, self.question, self.simulations[chosen], None if log_q is None else log_q[chosen], tuple(draws))
 
 
 def take_part(

@@ -5,7 +5,8 @@ Talts et al. 2018; Modrák et al. 2023). Ranks that gather at both ends mean an 
 underconfident one. Three questions are put to them:
 
     spread   is the variance of the ranks that of a uniform distribution?
-    place    is their mean?
+    place    is their mean? Both are brought to a normal scale by a saddlepoint: of few participants, an average is not normal where it
+             matters, far out (Barndorff-Nielsen 1986).
     shape    does their distribution function leave the band that a uniform one stays in, at all points together (Säilynoja,
              Bürkner & Vehtari 2022)? The probability of staying inside is computed, not simulated: the counts up to
              successive points are a Markov chain.
@@ -98,7 +99,7 @@ def calibrate_ranks(
     n = len(ranks)
     u = (ranks + 0.5) / (draws + 1)  # the middle of the rank's part of (0, 1)
     even = (np.arange(draws + 1) + 0.5) / (draws + 1)
-    place, spread = (float(np.sqrt(n) * (a.mean() - b.mean()) / b.std()) for a, b in ((u, even), ((u - 0.5) ** 2, (even - 0.5) ** 2)))
+    place, spread = root(float(u.mean()), even, n), root(float(np.mean((u - 0.5) ** 2)), (even - 0.5) ** 2, n)
     points = max((k for k in range(2, min(POINTS, draws + 1) + 1) if (draws + 1) % k == 0), default=draws + 1)
     below = np.cumsum(np.histogram(u, np.linspace(0.0, 1.0, points + 1))[0])[:-1]
     low, high = uniform_band(n, points, level / 2)
@@ -122,6 +123,29 @@ def calibrate_ranks(
         tuple(float(np.mean(np.abs(u - 0.5) <= c / 2)) for c in LEVELS),
         tuple(float(np.sqrt(c * (1 - c) / n)) for c in LEVELS),
     )
+
+
+def root(average: float, values: Floats, n: int) -> float:
+    """How unusual the average of `n` draws from `values` (K,) is, as a standard normal number with the same probability beyond it."""
+    x = (values - values.mean()) / values.std()
+    far = (average - values.mean()) / values.std()
+
+    def tilted(t: float) -> tuple[float, float, float]:
+        """The logarithm of E e^{t x}, and mean and variance of x under weights e^{t x}."""
+        top = float(np.max(t * x))
+        weights = np.exp(t * x - top)
+        mean = float((weights * x).sum() / weights.sum())
+        return top + float(np.log(weights.mean())), mean, float((weights * (x - mean) ** 2).sum() / weights.sum())
+
+    end = float(np.sign(far))
+    while end and abs(end) < 1e4 and abs(tilted(end)[1]) < abs(far):
+        end *= 2.0
+    t = float(brentq(lambda t: tilted(t)[1] - far, 0.0, end)) if end and abs(tilted(end)[1]) >= abs(far) else end
+    total, _, variance = tilted(t)
+    w, u = np.sign(t) * np.sqrt(max(2 * n * (t * far - total), 0.0)), t * np.sqrt(n * variance)
+    if abs(w) < 1e-2 or not u / w > 0:  # in the middle the correction is 0 / 0, and nothing is at stake
+        return float(np.sqrt(n) * far)
+    return float(w + np.log(u / w) / w)
 
 
 @cache

@@ -15,7 +15,6 @@ no proof that nothing is missing, but two unlike networks have then failed to fi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,33 +22,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..information.estimate import Difference, Floats, stratified
+from ..information.estimate import Difference, Floats, Pointwise, stratified
 from ..models.simulation import Simulations
 from ..networks.base import field_features
 from ..progress import Progress, unheard
 from ..tasks.scaling import describe, features
+from .comparison import Reading
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
 
-STEPS, BATCH, RATE = 900, 256, 4e-3
+BATCH, RATE = 256, 4e-3
 UNSEEN = 8000
-"""Participants on which the gain is measured."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What an independent reader found at a design, or over baseline designs.
-
-    Arguments:
-        gain: What it knows more than the estimator, in nats: this much is known to be missing.
-        n: Participants that the gain was measured on; it had not seen them.
-        trained: Participants that it was trained on.
-    """
-
-    gain: Difference
-    n: int
-    trained: int
+"""Participants on which the gain is measured, at most; those of a reader that is trained on few are in proportion."""
 
 
 class _Reader(nn.Module):
@@ -109,21 +94,28 @@ class _Raw:
 def read_independently(
     estimator: Estimator,
     design: Floats,
-    baseline: Floats,
+    baseline: Floats | None,
     seed: tuple[int, ...],
-    steps: int = STEPS,
-    n: int = UNSEEN,
+    trained: int,
+    unseen: int | None = None,
     progress: Progress = unheard,
-) -> tuple[Reading, Reading]:
-    """What an independent reader finds that the estimator missed, at a design (B, V) and over baseline designs (D, B, V).
+) -> tuple[Reading, ...]:
+    """What an independent reader finds that the estimator missed, at a design (B, V) and over baseline designs (D, B, V) if there are any.
 
     Arguments:
+        estimator: One that can be read, see `readable`.
         seed: Begins the seeds of its simulations, which nothing else uses.
+        trained: Participants that it learns from.
+        unseen: Participants that the gain is measured on.
     """
+    steps = math.ceil(trained / BATCH)
+    shares = (1.0,) if baseline is None else (1.0, 0.0)
+    unseen = unseen or min(UNSEEN, max(1000, trained // 4))
+    habit = design[None] if baseline is None else baseline
 
     def simulated(purpose: int, number: int, count: int, share: float) -> Simulations:
         rng = np.random.default_rng([*seed, purpose, number])
-        drawn = baseline[rng.integers(0, len(baseline), count)]
+        drawn = habit[rng.integers(0, len(habit), count)]
         designs = np.where(rng.random((count, 1, 1)) < share, design, drawn)
         return estimator.question.simulate(estimator.task, designs, count, rng)
 
@@ -142,16 +134,27 @@ def read_independently(
         optimizer.step()
         progress(step + 1, steps, "an independent reader", f"gains {-loss.item():.3f} nats")
     reader.eval()
-    recommended, drawn = (_measured(estimator, reader, raw, simulated(2 + i, 0, n, share), steps) for i, share in enumerate((1.0, 0.0)))
-    return recommended, drawn
+    return tuple(_measured(estimator, reader, raw, simulated(2 + i, 0, unseen, share), steps) for i, share in enumerate(shares))
+
+
+def readable(estimator: Estimator) -> bool:
+    """Can a reader start from the estimator's answer? Not from posteriors of parameters that are no flows."""
+    return estimator.has_flows or not estimator.question.about_parameters
 
 
 def _measured(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulations, steps: int) -> Reading:
     """The gain on simulations that the reader has not seen."""
+    question = estimator.question
     with torch.no_grad():
         parts = [_gain(estimator, reader, raw, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
-    values = torch.cat(parts).double().cpu().numpy()
-    return Reading(Difference(*stratified(values, simulations.model, estimator.question.prior)), len(values), steps * BATCH)
+        values, batch = torch.cat(parts).double().cpu().numpy(), estimator.prepare(simulations)
+        if not question.about_parameters:  # the bound of a critic is less than what its model probabilities tell
+            log_q = estimator.chunked(lambda part: estimator.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
+            values = values + (log_q - question.log_prior)[np.arange(len(values)), simulations.model]
+            gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(estimator.pointwise(batch))
+        else:
+            gain = Difference(*stratified(values, simulations.model, question.prior))
+    return Reading(gain, len(values), steps * BATCH)
 
 
 def _gain(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulations) -> Tensor:
@@ -168,8 +171,8 @@ def _gain(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulat
         chosen = torch.nonzero(batch.model == m).squeeze(-1)
         if f"{m}" in reader.flows and len(chosen):
             with torch.no_grad():
-                u = estimator.to_base(batch[chosen], m)
-            if u is not None:
-                log_r = reader.flows[f"{m}"](summary[chosen]).log_prob(u)
-                total = total.index_add(0, chosen, log_r + 0.5 * (u.square() + math.log(2 * math.pi)).sum(-1))
+                theta = batch.v[chosen, : len(estimator.question.parameters(m))]
+                u = estimator.flow(batch.inputs[chosen], m).transform(theta)
+            log_r = reader.flows[f"{m}"](summary[chosen]).log_prob(u)
+            total = total.index_add(0, chosen, log_r + 0.5 * (u.square() + math.log(2 * math.pi)).sum(-1))
     return total

@@ -6,7 +6,7 @@ what a scientist who follows the habit can expect, not one lucky or unlucky draw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Mapping
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..progress import Progress, unheard
 from ..question import Question
 from ..search.base import Baseline
 from .calibration import FALSE_ALARM, Calibration, calibration
-from .comparison import BaselineComparison, ExactComparison, against_baseline, against_exact
+from .comparison import BaselineComparison, ExactComparison, Reading, against_baseline, against_exact
 from .confusion import Confusion, confusion
 from .participants import take_part
 from .recovery import AveragedPosterior, Recovery, averaged_posteriors, recovery
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 PURPOSE = 101
 """Follows the seed of all that is simulated here, so that nothing is simulated again that an estimator was trained on."""
+
+VERSION = 2
+"""Of the form in which checks are kept."""
+
+READ = 230_000
+"""Participants that an independent reader learns from, unless the estimator itself learned from few."""
 
 DRAWS_AT = 40
 """Draws from each posterior that is averaged with others: few are enough."""
@@ -49,8 +55,10 @@ class DesignValidation:
         recovery: Of each parameter.
         averaged: Averaged marginal posteriors at given parameters.
         calibration: Are probabilities as good as they say, for complete data?
-        missed: Are they for participants with missed trials? None if the estimator takes complete data only.
-        exact: Against the exact answer, where there is one.
+        missed: Are they for participants who missed up to half of the trials, and for those who missed more? Empty if the estimator takes
+            complete data only, or if they were too few to tell.
+        exact: Against what likelihoods tell, where there are some.
+        reading: What an independent reader found that the estimator missed, if one looked.
     """
 
     label: str
@@ -62,8 +70,9 @@ class DesignValidation:
     recovery: tuple[Recovery, ...]
     averaged: tuple[AveragedPosterior, ...]
     calibration: Calibration
-    missed: Calibration | None
+    missed: tuple[Calibration, ...]
     exact: ExactComparison | None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,7 @@ class Validation:
         designs: The recommended design, then baseline designs if the estimator serves them.
         comparison: Information against baseline designs.
         seed: Where randomness started.
+        version: Of this form: checks of another one are made again.
     """
 
     goal: str
@@ -85,6 +95,7 @@ class Validation:
     designs: tuple[DesignValidation, ...]
     comparison: BaselineComparison | None
     seed: int
+    version: int = VERSION
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -112,6 +123,7 @@ def validate(
     n: int = 1500,
     n_at: int = 1000,
     n_exact: int = 1500,
+    n_reader: int = READ,
     seed: int = 0,
     false_alarm: float = FALSE_ALARM,
     progress: Progress = unheard,
@@ -127,17 +139,34 @@ def validate(
         n: Simulated participants of each design.
         n_at: Participants of each model, on average, in the checks at given parameters.
         n_exact: Participants whose exact posteriors are computed; 0 for none.
+        n_reader: Participants that an independent reader learns from, where likelihoods do not tell how much is missing; 0 for none.
         false_alarm: How often a perfect estimator may be complained about, at each design.
     """
     question, task = estimator.question, estimator.task
     at, exact = _true_values(question, parameters or {}), n_exact if have_likelihoods(question.models) else 0
-    checker = _Checker(estimator, at, n, n_at, exact, false_alarm, seed, 2 if every_design else 1, progress)
-    checked = [checker.check(0, "recommended", np.asarray(design, dtype=np.float64))]
-    if every_design:
-        habit = task.baseline(max(n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE]))
+    count = 2 if every_design else 1
+    checker = _Checker(estimator, at, n, n_at, exact, false_alarm, seed, count, progress)
+    recommended = np.asarray(design, dtype=np.float64)
+    checked = [checker.check(0, "recommended", recommended)]
+    habit = task.baseline(max(n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE])) if every_design else None
+    if habit is not None:
         checked.append(checker.check(1, "baseline", habit))
+    told = all(part.exact and part.exact.exact for part in checked)
+    readings = () if told or not n_reader else _read(estimator, recommended, habit, n_reader, (seed, PURPOSE, 1 + count), progress)
+    checked = [replace(part, reading=reading) for part, reading in zip(checked, readings or [None] * count, strict=True)]
     comparison = against_baseline(information, baseline) if information and baseline else None
     return Validation(question.goal, question.names, at, tuple(checked), comparison, seed)
+
+
+def _read(
+    estimator: Estimator, design: Floats, habit: Floats | None, n: int, seed: tuple[int, ...], progress: Progress
+) -> tuple[Reading, ...]:
+    """What an independent reader finds that the estimator missed; nothing if it cannot start from the estimator's answer."""
+    from .reader import read_independently, readable
+
+    if not readable(estimator):
+        return ()
+    return read_independently(estimator, design, habit, seed, n, progress=progress)
 
 
 def _true_values(question: Question, given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -179,18 +208,20 @@ class _Checker:
         whole = take_part(self.estimator, designs, self.n, rng)
         tell(1, "participants with given parameters")
         at = take_part(self.estimator, designs, self.n_at * len(question.models), rng, draws=DRAWS_AT, parameters=self.parameters)
-        averaged = averaged_posteriors(at, exact=self.n_exact > 0)
         tell(2, "exact answers")
         count = min(self.n_exact, len(whole))
-        exact = against_exact(self.estimator, whole.first(count)) if count else None
+        exact = against_exact(self.estimator, whole.among(np.arange(len(whole)) < count), rng) if count else None
+        averaged = averaged_posteriors(at, exact=exact is not None and exact.exact)
         tell(3, "calibration")
         incomplete = not self.estimator.complete_only
-        level = self.false_alarm / (1 + incomplete)
-        calibrated, missed, failed = calibration(whole, rng, level), None, whole.failed + at.failed
+        level = self.false_alarm / (3 if incomplete else 1)
+        calibrated, failed = calibration(whole, rng, level), whole.failed + at.failed
+        missed: list[Calibration] = []
         if incomplete:
             tell(4, "calibration with missed trials")
-            gaps = take_part(self.estimator, designs, self.n, rng, missed=True)
-            missed, failed = calibration(gaps, rng, level), failed + gaps.failed
+            gaps = take_part(self.estimator, designs, 2 * self.n, rng, missed=True)
+            share, failed = gaps.simulations.behavior.mask.mean((1, 2)), failed + gaps.failed
+            missed = [calibration(gaps.among(chosen), rng, level) for chosen in (share >= 0.5, share < 0.5)]
         tell(5, "done")
         return DesignValidation(
             label,
@@ -202,6 +233,6 @@ class _Checker:
             recovery(whole),
             averaged,
             calibrated,
-            missed,
+            tuple(missed),
             exact,
         )

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
+from ..information.estimate import Difference
 from .calibration import Calibration
-from .comparison import BaselineComparison, ExactComparison
+from .comparison import BaselineComparison, ExactComparison, Reading
 from .confusion import Confusion
 from .recovery import Recovery
 from .suite import DesignValidation, Validation
+
+MISSED = ("With up to half of the trials missed", "With more than half missed")
+"""Who the calibrations of participants with missed trials are about."""
+
+ABOVE = 4
+"""By so many standard errors an estimate may be above an upper bound by chance."""
 
 
 def in_words(validation: Validation) -> list[str]:
@@ -21,11 +29,13 @@ def in_words(validation: Validation) -> list[str]:
 
 
 def _design_in_words(part: DesignValidation) -> list[str]:
-    lines = [calibration_in_words(part.calibration)]
-    lines += [f"With missed trials: {calibration_in_words(part.missed)}"] if part.missed else []
+    lines = [exact_in_words(part.exact)] if part.exact else []
+    lines += [reading_in_words(part.reading)] if part.reading else []
+    lines += [] if part.exact or part.reading else ["How much the estimate misses was not looked into."]
+    lines += [calibration_in_words(part.calibration)]
+    lines += [f"{who}: {calibration_in_words(one)}" for who, one in zip(MISSED, part.missed, strict=False)]
     lines += [confusion_in_words(part.confusion)] if part.confusion else []
     lines += [recovery_in_words(one) for one in part.recovery]
-    lines += [exact_in_words(part.exact)] if part.exact else []
     return lines + ([failures_in_words(part.failed)] if part.failed else [])
 
 
@@ -90,16 +100,62 @@ def recovery_in_words(recovery: Recovery) -> str:
 
 
 def exact_in_words(exact: ExactComparison) -> str:
-    """How far the estimator is from the exact answer."""
+    """How far the estimator is from what likelihoods tell."""
+    if exact.at_most.nats < -ABOVE * exact.at_most.se:
+        return (
+            f"The estimate, {exact.estimate:.3f} nats, is {-exact.at_most.nats:.3f} ± {exact.at_most.se:.3f} above what likelihoods allow"
+            f" for the same {exact.n} participants: a model's likelihood is not that of its simulator, and one of them has to be mended."
+        )
+    if not exact.exact:
+        return (
+            f"By likelihood the same {exact.n} participants tell between {exact.lower:.3f} and {exact.upper:.3f} nats; of that the estimate"
+            f" has {exact.estimate:.3f}, and misses at most {exact.at_most.nats:.3f} ± {exact.at_most.se:.3f}."
+        )
     share = f" ({100 * exact.share:.0f} %)" if exact.share is not None and math.isfinite(exact.share) else ""
     text = (
-        f"Against the exact answer, on the same {exact.n} participants: {exact.estimate:.3f} of {exact.exact:.3f} nats{share},"
-        f" {exact.gap:.3f} ± {exact.gap_se:.3f} missing"
+        f"Against the exact answer, on the same {exact.n} participants: {exact.estimate:.3f} of {exact.middle:.3f} nats{share},"
+        f" {exact.gap.nats:.3f} ± {exact.gap.se:.3f} missing"
     )
     if exact.largest_difference is not None:
         text += f"; the shares of participants whose model is recognised differ by at most {exact.largest_difference:.3f}"
         text += f" ± {exact.largest_difference_se:.3f}"
     return text + "."
+
+
+def reading_in_words(reading: Reading) -> str:
+    """What an independent reader found."""
+    who = f"An independent reader, trained on {reading.trained:,} participants,"
+    measured = f"{reading.gain.nats:.3f} ± {reading.gain.se:.3f} nats on {reading.n:,} others"
+    return {
+        "more": f"{who} finds {measured} that the estimator misses: train it longer, or give it another encoder.",
+        "nothing": f"{who} finds no more than {at_most(reading.gain):.2f} nats on top ({measured}); what both overlook is not known.",
+        "lost": f"{who} learned too little to tell what the estimator misses ({measured}).",
+    }[finding(reading)]
+
+
+def amount(nats: float, kind: str, part: DesignValidation | None) -> str:
+    """How much a participant tells, and how sure that is: the estimate, between bounds, or with what an independent reader found."""
+    text = f"at least {nats:.2f} nats" if kind == "lower bound" else f"{nats:.2f} nats"
+    if part and part.exact and part.exact.at_most.nats >= -ABOVE * part.exact.at_most.se:
+        most = nats + max(0.0, part.exact.at_most.nats + 2 * part.exact.at_most.se)
+        return f"between {nats:.2f} and {most:.2f} nats" if f"{most:.2f}" != f"{nats:.2f}" else f"{nats:.2f} nats, as likelihoods confirm,"
+    found = finding(part.reading) if part and part.reading else "lost"
+    if part is None or part.reading is None or found == "lost":
+        return text
+    gain = part.reading.gain
+    more = f"{gain.nats:.2f} more, which the estimator misses" if found == "more" else f"no more than {at_most(gain):.2f} on top"
+    return f"{text} (an independent reader finds {more})"
+
+
+def finding(reading: Reading) -> Literal["more", "nothing", "lost"]:
+    """What to make of a reading: it starts with a gain of zero, so that one clearly below it has learned nothing that is true."""
+    limit = max(0.01, 3 * reading.gain.se)
+    return "more" if reading.gain.nats > limit else "lost" if reading.gain.nats < -limit else "nothing"
+
+
+def at_most(gain: Difference) -> float:
+    """The upper end of what was found, in hundredths of a nat."""
+    return max(0.01, math.ceil(100 * (gain.nats + 2 * gain.se)) / 100)
 
 
 def failures_in_words(failed: int) -> str:
