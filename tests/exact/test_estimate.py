@@ -22,10 +22,10 @@ def test_the_mean_is_that_of_models_weighted_by_their_prior():
 
 
 def test_a_standard_error_is_that_of_repeated_samples():
-    """With several models, each with a mean of its own; a standard deviation over 4,000 repetitions is known to about 1 %."""
+    """With several models, each with a mean of its own; a standard deviation over 800 repetitions is known to 2.5 %."""
     rng, model, prior = np.random.default_rng(0), np.arange(60) % 3, (1 / 3,) * 3
-    repeated = [stratified(rng.standard_normal(60) * (1 + model) + 10 * model, model, prior) for _ in range(4000)]
-    assert np.std([mean for mean, _ in repeated]) == pytest.approx(np.sqrt(np.mean([se**2 for _, se in repeated])), rel=0.06)
+    repeated = [stratified(rng.standard_normal(60) * (1 + model) + 10 * model, model, prior) for _ in range(800)]
+    assert np.std([mean for mean, _ in repeated]) == pytest.approx(np.sqrt(np.mean([se**2 for _, se in repeated])), rel=0.12)
 
 
 def test_models_that_were_not_simulated_leave_their_share_to_the_others():

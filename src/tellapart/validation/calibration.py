@@ -24,6 +24,9 @@ from .statistics import plain_statistics
 LEAST = 8
 """With fewer participants of a model, nothing is said of its parameters."""
 
+ROUND = 50
+"""Participants of a model are asked about in such numbers: a band for each number of them takes a second to compute."""
+
 FALSE_ALARM = 1e-3
 """How often the verdict on a perfect estimator is allowed to be a complaint."""
 
@@ -94,17 +97,19 @@ def _parameters(participants: Participants, m: int, statistics: Floats, level: f
     question, drawn = participants.question, participants.draws[m]
     if not drawn or (participants.simulations.model == m).sum() < LEAST:
         return []
-    model, true = question.names[m], participants.simulations.truth(m)
-    count = next(iter(drawn.values())).shape[1]
+    model, true, everybody = question.names[m], participants.simulations.truth(m), participants.simulations.model == m
+    n, count = next(iter(drawn.values())).shape
+    n -= n % ROUND if n > 2 * ROUND else 0
+    true, drawn = ({name: values[:n] for name, values in part.items()} for part in (true, drawn))
     parts = [calibrate_ranks(ranks_among(true[name], draws, rng), count, level, model, name) for name, draws in drawn.items()]
     priors = question.parameters(m)
     truth = np.stack([prior.to_normal(true[name]) for name, prior in priors.items()], axis=-1)
     draws = np.stack([prior.to_normal(drawn[name]) for name, prior in priors.items()], axis=-1)
     if len(drawn) > 1:
         parts.append(calibrate_ranks(ranks_among(*distances(truth, draws), rng), count, level, model, by="distance"))
-    direction = foretell(statistics[participants.simulations.model == m], truth - draws.mean(1))
-    n = len(direction)
-    along = (truth[-n:] * direction).sum(-1), (draws[-n:] * direction[:, None]).sum(-1)
+    direction = foretell(statistics[everybody][:n], truth - draws.mean(1))
+    half = len(direction)
+    along = (truth[-half:] * direction).sum(-1), (draws[-half:] * direction[:, None]).sum(-1)
     return [*parts, calibrate_ranks(ranks_among(*along, rng), count, level, model, by="statistics")]
 
 

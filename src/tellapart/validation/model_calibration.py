@@ -141,7 +141,7 @@ def surprise(log_q: Floats, values: Floats, model: NDArray[np.intp], rng: np.ran
     def excess(t: float) -> float:
         return float((np.exp(tilted(t)) * values).sum()) - observed
 
-    t = _root(excess)
+    t = zero_of(excess)
     proposal = tilted(t)
     edges, weights = np.exp(proposal).cumsum(-1)[:, :-1], log_q - proposal
     nearly, total = 1e-9 * (1.0 + abs(observed)), 0.0
@@ -214,7 +214,7 @@ def _tempered(log_q: Floats, t: float) -> tuple[float, float, float]:
     return float(total.sum()), float(mean.sum()), float(((p * log_q**2).sum(-1) - mean**2).sum())
 
 
-def _root(function: Callable[[float], float]) -> float:
+def zero_of(function: Callable[[float], float]) -> float:
     """Where an increasing function is 0; far out on the right side if it never is."""
     sign = 1.0 if function(0.0) < 0 else -1.0
     near, far = 0.0, sign * 1e-3

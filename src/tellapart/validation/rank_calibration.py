@@ -24,6 +24,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from scipy.stats import binom, norm
 
 from ..information.estimate import Floats
+from .model_calibration import zero_of
 from .participants import plain
 
 POINTS = 40
@@ -99,7 +100,7 @@ def calibrate_ranks(
     n = len(ranks)
     u = (ranks + 0.5) / (draws + 1)  # the middle of the rank's part of (0, 1)
     even = (np.arange(draws + 1) + 0.5) / (draws + 1)
-    place, spread = root(float(u.mean()), even, n), root(float(np.mean((u - 0.5) ** 2)), (even - 0.5) ** 2, n)
+    place, spread = normal_score(float(u.mean()), even, n), normal_score(float(np.mean((u - 0.5) ** 2)), (even - 0.5) ** 2, n)
     points = max((k for k in range(2, min(POINTS, draws + 1) + 1) if (draws + 1) % k == 0), default=draws + 1)
     below = np.cumsum(np.histogram(u, np.linspace(0.0, 1.0, points + 1))[0])[:-1]
     low, high = uniform_band(n, points, level / 2)
@@ -125,7 +126,7 @@ def calibrate_ranks(
     )
 
 
-def root(average: float, values: Floats, n: int) -> float:
+def normal_score(average: float, values: Floats, n: int) -> float:
     """How unusual the average of `n` draws from `values` (K,) is, as a standard normal number with the same probability beyond it."""
     x = (values - values.mean()) / values.std()
     far = (average - values.mean()) / values.std()
@@ -137,10 +138,7 @@ def root(average: float, values: Floats, n: int) -> float:
         mean = float((weights * x).sum() / weights.sum())
         return top + float(np.log(weights.mean())), mean, float((weights * (x - mean) ** 2).sum() / weights.sum())
 
-    end = float(np.sign(far))
-    while end and abs(end) < 1e4 and abs(tilted(end)[1]) < abs(far):
-        end *= 2.0
-    t = float(brentq(lambda t: tilted(t)[1] - far, 0.0, end)) if end and abs(tilted(end)[1]) >= abs(far) else end
+    t = zero_of(lambda t: tilted(t)[1] - far)
     total, _, variance = tilted(t)
     w, u = np.sign(t) * np.sqrt(max(2 * n * (t * far - total), 0.0)), t * np.sqrt(n * variance)
     if abs(w) < 1e-2 or not u / w > 0:  # in the middle the correction is 0 / 0, and nothing is at stake

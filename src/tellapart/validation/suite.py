@@ -148,7 +148,7 @@ def validate(
     checker = _Checker(estimator, at, n, n_at, exact, false_alarm, seed, count, progress)
     recommended = np.asarray(design, dtype=np.float64)
     checked = [checker.check(0, "recommended", recommended)]
-    habit = task.baseline(max(n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE])) if every_design else None
+    habit = task.baseline(max(2 * n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE])) if every_design else None
     if habit is not None:
         checked.append(checker.check(1, "baseline", habit))
     told = all(part.exact and part.exact.exact for part in checked)
