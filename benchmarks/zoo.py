@@ -161,28 +161,62 @@ def trials_needed(result: ta.DesignResult, customary: Any) -> int | None:
     return min(enough, default=None)
 
 
-def keep(kind: str, name: str, measured: dict[str, Any]) -> None:
+def keep(kind: str, name: str, found: dict[str, Any]) -> None:
     kept = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
-    kept.setdefault(kind, {})[name] = measured
+    kept.setdefault(kind, {})[name] = found
     KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
-def table(kept: dict[str, Any]) -> str:
-    """What was measured, as the tables of the page."""
-    lines = ["| question | task | models | customary | best | gain |", "|---|---|---|---|---|---|"]
-    for name, row in by_gain(kept["scan"]):
-        case = CASES[name]
-        lines.append(
-            f"| {case.words} | {words(case.task)} | {', '.join(case.models)} | {told(row['baseline'])} | {told(row['best'])} |"
-            f" {gain(row):+.0%} |"
-        )
-    if kept.get("search"):
-        lines += ["", "| question | design | estimate | exact | estimate / exact |", "|---|---|---|---|---|"]
-    for name, measured in kept.get("search", {}).items():
-        for row in measured["rows"]:
+def measured(kept: dict[str, Any]) -> str:
+    """What was measured, as the page tells it."""
+    ordered = by_gain(kept["scan"])
+    first, last = ([name for name, _ in part] for part in (ordered[:3], ordered[-3:]))
+    sizes = sorted({row["designs"] for _, row in ordered}), sorted({row["best"]["n"] for _, row in ordered})
+    lines = [
+        f"Choosing the design is worth most for: {in_words(kept, first)}. It is worth least for: {in_words(kept, last)}.",
+        "",
+        f"Sizes: {spanned(sizes[0])} designs were looked at for each question; the information of the best is from {spanned(sizes[1])} "
+        "participants who had no part in choosing it. ± is one standard error.",
+        "",
+        "| question | task | models | customary | best | gain |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, row in ordered:
+        case, values = CASES[name], f"{told(row['baseline'])} | {told(row['best'])} | {gain(row):+.0%} ± {gain_error(row):.0%}"
+        lines.append(f"| {case.words} | {words(case.task)} | {', '.join(case.models)} | {values} |")
+    return "\n".join(lines + searched(kept.get("search", {})))
+
+
+def searched(rows: dict[str, Any]) -> list[str]:
+    """What the search made of questions: its estimates beside exact ones, trials saved, time."""
+    if not rows:
+        return []
+    lines = [
+        "",
+        "## Is what the search says right?",
+        "",
+        "Default settings, no tuning. Estimate and exact information are on the same participants.",
+    ]
+    lines += ["", "| question | design | estimate | exact | estimate / exact |", "|---|---|---|---|---|"]
+    for name, found in rows.items():
+        for row in found["rows"]:
             share = f"{row['ratio']:.3f} ± {row['ratio se']:.3f}"
             lines.append(f"| {CASES[name].words} | `{row['design']}` | {told(row['estimate'])} | {told(row['exact'])} | {share} |")
-    return "\n".join(lines)
+    lines += ["", "| question | customary, exact | recommended, exact | as good with | calibration | time |", "|---|---|---|---|---|---|"]
+    for name, found in rows.items():
+        needed, of = found["trials"]["needed"], found["trials"]["of"]
+        saved = f"{needed} of {of} trials a block" if needed else "more trials"
+        values = f"{told(found['baseline'])} | {told(found['rows'][0]['exact'])} | {saved} | {'; '.join(found['calibration'])}"
+        lines.append(f"| {CASES[name].words} | {values} | {found['seconds'] / 60:.0f} minutes |")
+    return lines
+
+
+def in_words(kept: dict[str, Any], names: list[str]) -> str:
+    return "; ".join(f"*{CASES[name].words}* ({words(CASES[name].task)}: {gain(kept['scan'][name]):+.0%})" for name in names)
+
+
+def spanned(values: list[int]) -> str:
+    return f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 def by_gain(rows: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -191,6 +225,11 @@ def by_gain(rows: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def gain(row: dict[str, Any]) -> float:
     return float(row["best"]["nats"] / row["baseline"]["nats"] - 1.0)
+
+
+def gain_error(row: dict[str, Any]) -> float:
+    """The standard error of a gain."""
+    return float((1.0 + gain(row)) * np.hypot(*(row[which]["se"] / row[which]["nats"] for which in ("best", "baseline"))))
 
 
 def told(value: dict[str, float]) -> str:
@@ -221,15 +260,16 @@ def picture(rows: dict[str, Any]) -> None:
     axes.set_xlabel("exact information in nats, ± 2 standard errors")
     axes.legend(loc="lower right", fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(PICTURE, metadata={"Date": None})
+    with matplotlib.rc_context({"svg.hashsalt": "zoo"}):
+        figure.savefig(PICTURE, metadata={"Date": None})
 
 
 def page() -> None:
-    """Draw the picture, and put the tables into the page between its two marks."""
+    """Draw the picture, and put what was measured into the page between its two marks."""
     kept = json.loads(KEPT.read_text())
     picture(kept["scan"])
     text, begin, end = PAGE.read_text(), "<!-- measured -->\n", "<!-- end -->"
-    PAGE.write_text(text.split(begin)[0] + begin + table(kept) + "\n" + end + text.split(end)[1])
+    PAGE.write_text(text.split(begin)[0] + begin + measured(kept) + "\n" + end + text.split(end)[1])
 
 
 def main() -> None:
@@ -247,9 +287,9 @@ def main() -> None:
     for name in settings.cases or CASES:
         print(f"{name}: {CASES[name].words}", flush=True)
         few, many = settings.few, settings.many
-        measured = scan(name, settings.designs, few, many) if settings.what == "scan" else search(name, many, settings.runs)
-        keep(settings.what, name, measured)
-        print(f"    {json.dumps({key: value for key, value in measured.items() if key != 'rows'})}", flush=True)
+        found = scan(name, settings.designs, few, many) if settings.what == "scan" else search(name, many, settings.runs)
+        keep(settings.what, name, found)
+        print(f"    {json.dumps({key: value for key, value in found.items() if key != 'rows'})}", flush=True)
 
 
 if __name__ == "__main__":

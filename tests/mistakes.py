@@ -36,6 +36,24 @@ def biased(parameters, design, rng, task):
     return {"choice": choice, "reward": reward}
 """
 
+AGENT = """\
+import numpy as np
+import tellapart as ta
+
+BEFORE = np.zeros(3)
+
+@ta.agent(name="biased", parameters={"p": ta.Uniform(0, 1)})
+class biased:
+    def start(self, arms):
+        return np.zeros(arms)
+
+    def choose(self, state):
+        return ta.softmax(self.p * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += reward
+"""
+
 DESIGN = "0,0,0.6; 1,1,0"
 
 
@@ -90,6 +108,11 @@ def in_data(made: str, old: str, new: str, *answer: str) -> Mistake:
 def in_model(made: str, old: str, new: str, *answer: str) -> Mistake:
     assert old in MODEL
     return Mistake(made, answer, command=("check", "STUDY"), model=MODEL.replace(old, new, 1))
+
+
+def in_agent(made: str, old: str, new: str, *answer: str) -> Mistake:
+    assert old in AGENT
+    return Mistake(made, answer, command=("check", "STUDY"), model=AGENT.replace(old, new, 1))
 
 
 MISTAKES = {
@@ -255,6 +278,47 @@ MISTAKES = {
             '@ta.model(name="biased", parameters={"p": ta.Uniform(0, 1)})\n',
             "",
             "'biased' is not a model.",
+        ),
+    ],
+    "An agent of your own": [
+        in_agent(
+            "probabilities that do not sum to 1",
+            "return ta.softmax(self.p * state)",
+            "return 1.01 * ta.softmax(self.p * state)",
+            "does not give probabilities.",
+            "models.py, line 12",
+            "that sum to 1",
+        ),
+        in_agent(
+            "a state that participants share",
+            "np.zeros(arms)",
+            "BEFORE",
+            "share one state",
+            "models.py, line 8",
+            "for example np.zeros(arms)",
+        ),
+        in_agent(
+            "it chooses by what is not known yet",
+            "def choose(self, state)",
+            "def choose(self, state, reward)",
+            "asks for 'reward', which a participant does not know at that time.",
+            "models.py, line 11",
+            "keep in the state what 'choose' needs of earlier trials",
+        ),
+        in_agent(
+            "it learns what nobody sees",
+            "learn(self, state, choice, reward)",
+            "learn(self, state, choice, design)",
+            "asks for 'design', which a participant does not know at that time.",
+            "models.py, line 14",
+        ),
+        in_agent("a function is misspelt", "def learn(", "def lern(", "'lern', which nothing calls.", "did you mean 'learn'?"),
+        in_agent(
+            "it draws in secret",
+            "def choose(self, state)",
+            "def choose(self, state, stream)",
+            "draws something that nobody sees.",
+            "latent=True",
         ),
     ],
     "A command": [

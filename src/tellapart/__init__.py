@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from .models.agents import agent as agent
     from .models.base import LikelihoodModel as LikelihoodModel
     from .models.base import Model as Model
+    from .models.choices import drawn_largest as drawn_largest
+    from .models.choices import largest as largest
     from .models.choices import softmax as softmax
     from .models.python import ParticipantModel as ParticipantModel
     from .models.python import model as model
@@ -127,7 +129,7 @@ _HOMES = {
     "models.simulation": "simulate_models Simulations",
     "models.base": "Model LikelihoodModel",
     "models.agents": "agent Agent",
-    "models.choices": "softmax",
+    "models.choices": "softmax largest drawn_largest",
     "models.streams": "uniform standard_normal below",
     "models.with_priors": "with_priors",
     "models.python": "ParticipantModel model",

@@ -466,6 +466,39 @@ def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line():
     assert any(f"line {line}" in (finding.where or "") for finding in checked.findings)
 
 
+def test_a_state_that_changes_its_kind_is_said_with_the_line():
+    class Sum(NamedTuple):
+        total: float
+
+    @ta.agent(name="whole-at-first", parameters=UNIT)
+    class WholeAtFirst:
+        def start(self):
+            return Sum(0)
+
+        def choose(self, state):
+            return np.array([0.5, 0.25 + 0.0 * state.total, 0.25])
+
+        def learn(self, state, reward):
+            return Sum(state.total + self.a * reward)
+
+    reason = WholeAtFirst().not_compiled(SMALL)
+    assert "begins as Sum(int64" in reason
+    assert "goes on as Sum(float64" in reason
+    assert reason.startswith(f"{__file__}, line ")
+
+
+def test_one_response_at_each_trial():
+    @dataclass(frozen=True)
+    class Timed(Questions):
+        @property
+        def fields(self):
+            return ta.Field("answer", "binary"), ta.Field("seconds", "positive")
+
+    with pytest.raises(ta.ModelError, match="gives one response") as error:
+        Able().at(Timed())
+    assert "@ta.model" in str(error.value)
+
+
 def test_rules_that_are_not_compiled_are_played_in_python():
     class Slow(ta.BernoulliBandit().rules):
         compiled = None

@@ -10,6 +10,7 @@ so that the interpreter and the compiler run the same.
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from functools import cached_property
 from typing import Any, Mapping
@@ -88,7 +89,15 @@ class AtTask:
         try:
             return Kernel({**functions, "pays": self.rules or nothing}, self.task.responses[0].dtype)
         except Exception as error:
-            return why_not(error)
+            return self._of_one_kind(why_not(error))
+
+    def _of_one_kind(self, reason: str) -> str:
+        """The reason, with the line if it is that the state changes its kind."""
+        kinds = re.match(r"Cannot unify (.+) and (.+) for 'state", reason)
+        if kinds is None or "learn" not in self.roles.functions:
+            return reason
+        told = f"the state begins as {kinds[1]} and goes on as {kinds[2]}; let `start` give what `learn` gives, 0.0 and not 0"
+        return f"{self.roles.where('learn')}: {told}"
 
     def _functions(self, users: Mapping[str, Any]) -> dict[str, Any]:
         """The functions that `kernel.py` names, around those that the user wrote."""

@@ -10,8 +10,6 @@ total: Thompson sampling.
 import numpy as np
 
 import tellapart as ta
-from tellapart.models.choices import largest
-from tellapart.models.streams import standard_normal
 
 from .kalman import Beliefs
 
@@ -21,19 +19,16 @@ class KalmanHybrid(Beliefs):
     """Weights of value, of relative uncertainty, and of value over total uncertainty."""
 
     def choose(self, state):
-        return largest(worth(self.value, self.relative, self.total, state), np.full(state[0].size, np.sqrt(0.5)))
+        worth, sds = utilities(self.value, self.relative, self.total, state)
+        return ta.largest(worth, sds)
 
     def respond(self, state, stream):
-        worths = worth(self.value, self.relative, self.total, state)
-        best, highest = 0, -np.inf
-        for k in range(worths.size):
-            x = worths[k] + np.sqrt(0.5) * standard_normal(stream)
-            if x > highest:
-                best, highest = k, x
-        return best
+        worth, sds = utilities(self.value, self.relative, self.total, state)
+        return ta.drawn_largest(worth, sds, stream)
 
 
-def worth(value, relative, total, state):
-    """What each arm is worth, (K,)."""
+def utilities(value, relative, total, state):
+    """Means and standard deviations of what each arm is worth at the moment, (K,) each."""
     mean, variance = state
-    return (value + total / np.sqrt(variance.sum())) * mean + relative * np.sqrt(variance)
+    worth = (value + total / np.sqrt(variance.sum())) * mean + relative * np.sqrt(variance)
+    return worth, np.full(worth.size, np.sqrt(0.5))

@@ -9,8 +9,6 @@ is Phi((m[0] - m[1]) / (scale sqrt(v[0] + v[1]))).
 import numpy as np
 
 import tellapart as ta
-from tellapart.models.choices import largest
-from tellapart.models.streams import standard_normal
 
 from .kalman import Beliefs
 
@@ -21,13 +19,8 @@ class KalmanThompson(Beliefs):
 
     def choose(self, state):
         mean, variance = state
-        return largest(mean, self.scale * np.sqrt(variance))
+        return ta.largest(mean, self.scale * np.sqrt(variance))
 
     def respond(self, state, stream):
         mean, variance = state
-        best, highest = 0, -np.inf
-        for k in range(mean.size):
-            x = mean[k] + self.scale * np.sqrt(variance[k]) * standard_normal(stream)
-            if x > highest:
-                best, highest = k, x
-        return best
+        return ta.drawn_largest(mean, self.scale * np.sqrt(variance), stream)

@@ -7,26 +7,14 @@ a model of people in Daw, O'Doherty, Dayan, Seymour & Dolan (2006); Wilson & Col
 lying between 0 and 1.
 """
 
-import numpy as np
-
 import tellapart as ta
+
+from .values import Values
 
 
 @ta.agent(name="q-learning", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)})
-class QLearning:
-    """One learning rate alpha and an inverse temperature beta.
-
-    Arguments:
-        first_value: What an arm is thought to be worth at first.
-    """
-
-    first_value: float = 0.5
-
-    def start(self, arms):
-        return np.full(arms, self.first_value)
-
-    def choose(self, state):
-        return ta.softmax(self.beta * state)
+class QLearning(Values):
+    """One learning rate alpha and an inverse temperature beta."""
 
     def learn(self, state, choice, reward):
         state[choice] += self.alpha * (reward - state[choice])

@@ -6,29 +6,17 @@ For memory that fades: Barraclough, Conroy & Lee (2004); Ito & Doya (2009). Unce
 choose after a while, and differ in how soon they come back.
 """
 
-import numpy as np
-
 import tellapart as ta
+
+from .values import Values
 
 
 @ta.agent(
     name="q-learning-forgetting",
     parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3), "forgetting": ta.Uniform(0, 1)},
 )
-class ForgettingQLearning:
-    """A learning rate alpha, an inverse temperature beta, and a rate of forgetting.
-
-    Arguments:
-        first_value: What an arm is thought to be worth at first.
-    """
-
-    first_value: float = 0.5
-
-    def start(self, arms):
-        return np.full(arms, self.first_value)
-
-    def choose(self, state):
-        return ta.softmax(self.beta * state)
+class ForgettingQLearning(Values):
+    """A learning rate alpha, an inverse temperature beta, and a rate of forgetting."""
 
     def learn(self, state, choice, reward):
         for k in range(state.size):
