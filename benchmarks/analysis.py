@@ -193,9 +193,7 @@ def thousand(result: DesignResult) -> None:
         started, cpu = time.time(), time.process_time()
         found = result.analyse([table])
         ta.write_analysis(Path(folder) / "page.html", study.name, found, study.question)
-        print(
-            f"thousand: {time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s CPU; group p {found.prediction.group_p:.3f}"
-        )
+        print(f"thousand: {time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s CPU; group p {found.prediction.group_p:.3f}")
 
 
 def main() -> None:

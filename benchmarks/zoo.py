@@ -64,19 +64,23 @@ class Case:
 STANDARD, SHORT = ta.BernoulliBandit(3, 2, 30), ta.BernoulliBandit(2, 1, 12)
 CASES = {
     "q-family": Case("Is it reward, habit or forgetting?", STANDARD, Q_FAMILY),
-    "q-family-short": Case("The same in one block of 12 trials with 2 arms", SHORT, Q_FAMILY),
+    "q-family-short": Case("Reward, habit or forgetting, in one short block?", SHORT, Q_FAMILY),
     "reward-or-habit": Case("Does it learn from rewards at all?", STANDARD, ("q-learning", "choice-kernel")),
     "two-rates": Case("Does it learn differently from gains and losses?", STANDARD, ("q-learning", "q-learning-two-rates")),
-    "two-rates-reversal": Case("The same, with reversals", ta.ReversalBandit(2, 2, 30), ("q-learning", "q-learning-two-rates")),
+    "two-rates-reversal": Case(
+        "Gains and losses, if arms are exchanged midway?", ta.ReversalBandit(2, 2, 30), ("q-learning", "q-learning-two-rates")
+    ),
     "exploration": Case(
         "Is exploration random, directed, or in proportion to uncertainty?",
         ta.GaussianBandit(2, 6, 10),
         ("kalman-softmax", "kalman-ucb", "kalman-thompson"),
     ),
     "slowing": Case("Does learning slow down with experience?", STANDARD, ("q-learning", "kalman-softmax")),
-    "slowing-restless": Case("The same, if arms wander", ta.RestlessBandit(3, 2, 30), ("q-learning", "kalman-softmax")),
+    "slowing-restless": Case("Does learning slow down, if arms wander?", ta.RestlessBandit(3, 2, 30), ("q-learning", "kalman-softmax")),
     "in-earnest": Case("Did the participant take part in earnest?", SHORT, ("biased-random", "win-stay-lose-shift", "q-learning")),
-    "budget": Case("Sticky or not, if trials can be shared out", ta.BudgetBandit(2, 3, 28, 30), ("q-learning", "q-learning-sticky")),
+    "budget": Case(
+        "Is it sticky, if trials can be shared out among blocks?", ta.BudgetBandit(2, 3, 28, 30), ("q-learning", "q-learning-sticky")
+    ),
     "alpha": Case("Which learning rate and temperature?", STANDARD, ("q-learning",), "estimate"),
     "stickiness": Case("Which rate, temperature and stickiness?", STANDARD, ("q-learning-sticky",), "estimate"),
     "kernel": Case("Which habit?", STANDARD, ("choice-kernel",), "estimate"),
@@ -170,10 +174,10 @@ def keep(kind: str, name: str, found: dict[str, Any]) -> None:
 def measured(kept: dict[str, Any]) -> str:
     """What was measured, as the page tells it."""
     ordered = by_gain(kept["scan"])
-    first, last = ([name for name, _ in part] for part in (ordered[:3], ordered[-3:]))
+    first, last = ([name for name, _ in part] for part in (ordered[:3], ordered[3:][-3:]))
     sizes = sorted({row["designs"] for _, row in ordered}), sorted({row["best"]["n"] for _, row in ordered})
     lines = [
-        f"Choosing the design is worth most for: {in_words(kept, first)}. It is worth least for: {in_words(kept, last)}.",
+        f"Choosing the design is worth most for: {in_words(kept, first)}." + (f" Least for: {in_words(kept, last)}." if last else ""),
         "",
         f"Sizes: {spanned(sizes[0])} designs were looked at for each question; the information of the best is from {spanned(sizes[1])} "
         "participants who had no part in choosing it. ± is one standard error.",
