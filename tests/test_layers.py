@@ -11,7 +11,7 @@ ROOT = Path(tellapart.__file__).parent
 
 LAYERS = """
     errors files scaffold toml threads journal parts workers progress behavior priors tasks models question bandits information networks
-    estimators training search paper curve posterior validation groups data report testing study folder result run server cli
+    estimators training search paper curve posterior validation groups adaptive data report testing study folder result run server cli
 """.split()  # noqa: SIM905
 
 

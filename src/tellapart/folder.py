@@ -8,6 +8,7 @@ failures.jsonl          simulations that failed and were skipped, if the study s
 provenance.json         versions, machine and times
 validation.json         the checks of `tellapart validate`
 curve.json              information against the number of trials
+adaptive.json           what adapting would be worth, of `tellapart adapt`
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .behavior import Behavior
-from .errors import StudyError
+from .errors import DataError, StudyError
 from .folder import RunFolder
 from .information.estimate import Floats, InformationEstimate
 from .posterior import Posterior, infer
@@ -22,6 +22,8 @@ from .tasks.text import format_design
 from .workers import Workers, simulating_with
 
 if TYPE_CHECKING:
+    from .adaptive.policy import Policy
+    from .adaptive.worth import Worth
     from .data.understand import Understanding
     from .estimators.base import Estimator
     from .groups.analysis import Analysis, AnalysisSettings
@@ -166,6 +168,51 @@ class DesignResult:
             self.folder.write("curve.json", [point.to_json() for point in points])
         return list(self.folder.read("curve.json"))
 
+    def policy(self, progress: Progress = unheard) -> Policy:
+        """What gives a participant's next block; what it has to learn is learned once and kept in the run folder."""
+        from .adaptive.learned import Learning
+
+        study, files = self.study, self.folder.path if self.folder.path.is_dir() else None
+        learning = Learning(study.task, study.question, study.search, study.seed, files)
+        return learning.policy(self.design, self.found.estimator, progress)
+
+    def next_design(self, data: Any, id: Any = None, designs: ArrayLike | None = None, progress: Progress = unheard) -> Any:
+        """The most informative next block, with what it is expected to tell and how that compares with the fixed plan.
+
+        Arguments:
+            data: What participants did so far, blocks in the order of play: a `Behavior`, or a long table.
+            id: The label of one participant; if not given, a list with one decision for each of them comes back.
+            designs: What they were run at, if not at the recommended design: (B, V) or (N, B, V); rows of blocks that are still to
+                come are the plan to compare with.
+
+        Returns:
+            A `Decision`, or None for who has done all blocks.
+        """
+        behavior = self._behavior(data)
+        labels = [str(label) for label in behavior.participants]
+        if id is not None and str(id) not in labels:
+            raise DataError("There is no such participant in the data.", expected=", ".join(labels[:20]), got=str(id))
+        chosen = np.arange(len(labels)) if id is None else np.array([labels.index(str(id))])
+        where = None if designs is None else self.study.task.design_space.check_many(designs, len(labels))[chosen]
+        decisions = self.policy(progress).decide(behavior[chosen], where)
+        return decisions if id is None else decisions[0]
+
+    def adapt(self, n: int = 100, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Worth:
+        """What adapting would be worth: simulated participants with the policy and with the recommended design.
+
+        Arguments:
+            n: How many.
+            keep: Keep the result in the run folder, for the report.
+            settings: Of `Stopping`: sure, narrow, least.
+        """
+        from .adaptive.stopping import Stopping
+        from .adaptive.worth import worth
+
+        found = worth(self.policy(progress), n, self.study.seed if seed is None else seed, Stopping(**settings), progress)
+        if keep:
+            self.folder.write("adaptive.json", found.to_json())
+        return found
+
     def report(self, validation: Validation | None = None, progress: Progress = unheard) -> str:
         """The report as one HTML page.
 
@@ -189,6 +236,7 @@ class DesignResult:
             curve=self.curve(progress),
             study_text=self.study.to_toml(),
             failures=self.folder.failures,
+            adaptive=self.folder.read("adaptive.json") if self.folder.has("adaptive.json") else None,
         )
         return render(content)
 

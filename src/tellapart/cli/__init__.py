@@ -11,11 +11,11 @@ import sys
 
 # isort: off
 from .frame import app
-from . import studies, designs, results, analysis, power, serve, doctor
+from . import studies, designs, results, adapting, analysis, power, serve, doctor
 
 # isort: on
 
-__all__ = ["analysis", "app", "designs", "doctor", "main", "power", "results", "serve", "studies"]
+__all__ = ["adapting", "analysis", "app", "designs", "doctor", "main", "power", "results", "serve", "studies"]
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ def serve(
         int | None, typer.Option("--simulate", metavar="N", min=1, help="Let N simulated people take part, then stop.")
     ] = None,
     design: DesignTexts = None,
+    adaptive: Annotated[bool, typer.Option("--adaptive", help="Choose each next block from what the participant did so far.")] = False,
     database: DatabaseUrl = None,
     port: Annotated[int, typer.Option("--port", metavar="P", min=0, max=65535, help="Where to listen; 0 for any that is free.")] = 8000,
     host: Annotated[str, typer.Option("--host", metavar="H", help="Who may connect: 0.0.0.0 for everybody.")] = "127.0.0.1",
@@ -43,6 +44,9 @@ def serve(
     serve.toml beside the study. Every trial is on disk before the page is told so. Stop and start again as you like. The researcher's
     page shows who takes part; its address, with the token, is printed.
 
+    With --adaptive, the design is the plan: each next block is chosen from what the participant did so far, in policy_seconds of
+    serve.toml at most, else the planned one is used; the data say which. Ask `tellapart adapt` first whether that is worth it.
+
     With --simulate, agents of the study's models take part by way of the same addresses as people do; they are marked as simulated.
 
     \b
@@ -50,9 +54,11 @@ def serve(
       tellapart serve examples/bandit --design "0,0,0.6; 1,1,0" --port 8000
     """
     _require_extra()
+    from ..progress import progress_bar
     from ..server.serving import in_background, prepare, server_of
 
-    experiment = prepare(study, design or [], database, seed)
+    with progress_bar("learning to choose blocks") as report:
+        experiment = prepare(study, design or [], database, seed, report if adaptive else None)
     if simulate is None or stay:
         links = _links(experiment, f"http://{host}:{port}")
         show(links if as_json else "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))

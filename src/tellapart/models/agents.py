@@ -106,6 +106,43 @@ class Agent(Model):
                 person.learn(responses, outcomes)
         return {**fields, "mask": mask}
 
+    def go_on(
+        self, parameters: Parameters, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task
+    ) -> Behavior:
+        """What participants with these parameters would do in a block, after what was recorded of them in the blocks before it.
+
+        Arguments:
+            parameters: Name to (N,).
+            behavior: (N, B, T).
+            designs: (N, B, V).
+        """
+        theta, kernel, seeds = theta_of(self, parameters, len(designs)), self.at(task).simulator, rng.integers(0, 2**53, len(designs))
+        if kernel is not None:
+            done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task, self.resets)
+            if not failed.any():
+                return done
+        people = [self._gone_on(theta[i], behavior[i], designs[i], block, int(seeds[i]), task) for i in range(len(designs))]
+        return Behavior.concatenate(people)
+
+    def _gone_on(self, theta: Floats, behavior: Behavior, design: Floats, block: int, seed: int, task: Task) -> Behavior:
+        """The same for one participant, in plain Python."""
+        person, rules = self.live(dict(zip(self.parameters, theta, strict=True)), task, seed), self.at(task).rules
+        draw = _outcomes_of(task, rules, design, seed, np.random.default_rng(seed))
+        fields, mask = {name: values[0].copy() for name, values in behavior.fields.items()}, behavior.mask[0].copy()
+        mask[block:] = False
+        for b in range(block + 1):
+            person.begin(design[b])
+            for trial in range(task.lengths(design[None])[0, b]) if b == block else np.flatnonzero(mask[b]):
+                if b == block:
+                    responses = person.respond()
+                    now = {**responses, **draw(block, trial, responses)}
+                    mask[b, trial] = True
+                    for name, value in now.items():
+                        fields[name][b, trial] = value
+                now = {name: values[b, trial] for name, values in fields.items()}
+                person.learn(now, now)
+        return Behavior({name: values[None] for name, values in fields.items()}, mask[None])
+
     def live(self, parameters: Mapping[str, float], task: Task, seed: int = 0) -> LiveParticipant:
         """One participant with these parameters, to be asked what it would do next."""
         values = {name: float(array[0]) for name, array in self.check_parameters(parameters).items()}

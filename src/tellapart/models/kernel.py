@@ -63,16 +63,16 @@ def play(
     given: Any,
     resets: Any,
 ) -> None:
-    """Simulate participants, or score recorded ones if `given`.
+    """Simulate participants from block `given` on; the blocks before it are recorded, and are scored.
 
     Arguments:
         theta: (N, P).
         designs: (N, B, V).
         lengths: Trials of each block, (N, B).
         streams: Two for each participant, (N, 2).
-        responses, mask: (N, B, T); read if `given`, else written.
+        responses, mask: (N, B, T); read before block `given`, else written.
         outcomes: (N, B, T, O); likewise.
-        score: log p(responses | outcomes, theta), (N,); of simulated participants 0, or NaN if they could not be simulated.
+        score: log p(responses | outcomes, theta) of what was recorded, (N,); NaN if the rest could not be simulated.
         resets: Does each block begin with a new state?
     """
     n, blocks, _ = responses.shape
@@ -87,7 +87,7 @@ def play(
             if b > 0 and resets:
                 state = begin(person, design, b, numbers, own)
             for t in range(lengths[i, b]):
-                if given:
+                if b < given:
                     if not mask[i, b, t]:
                         continue
                     response = read(responses[i, b, t])
@@ -146,7 +146,7 @@ class Kernel:
         responses, mask = (nb.types.Array(nb.from_dtype(kind), 3, "C") for kind in (response, np.dtype(bool)))
         lengths, streams = nb.types.Array(nb.int64, 2, "C"), nb.types.Array(nb.uint64, 2, "C")
         arrays = real[2], real[3], lengths, streams, responses, real[4], mask, real[1]
-        self._loop.compile((*arrays, real[1], nb.boolean, nb.boolean))
+        self._loop.compile((*arrays, real[1], nb.int64, nb.boolean))
 
     def simulate(
         self, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task, resets: bool, threads: int | None = None
@@ -162,17 +162,28 @@ class Kernel:
         responses, mask = nobody.fields[task.responses[0].name], nobody.mask
         outcomes, score = np.zeros((*mask.shape, len(task.outcomes))), np.zeros(len(mask))
         lengths = np.ascontiguousarray(task.lengths(designs), dtype=np.int64)
-        self._run(threads, task, False, resets, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
+        self._run(threads, task, 0, resets, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
         return as_behavior(task, responses, outcomes, mask), np.isnan(score)
 
     def log_likelihood(self, theta: Floats, behavior: Behavior, designs: Floats, task: Task, resets: bool) -> Floats:
         """log p(responses | outcomes, theta) of each participant, (N,); NaN where the model gives no probabilities."""
         shape, score = behavior.shape, np.zeros(len(behavior))
         lengths, streams = np.full(shape[:2], shape[2], np.int64), np.zeros((shape[0], 2), np.uint64)
-        self._run(None, task, True, resets, theta, designs, lengths, streams, *recorded(task, behavior), score)
+        self._run(None, task, shape[1], resets, theta, designs, lengths, streams, *recorded(task, behavior), score)
         return score
 
-    def _run(self, threads: int | None, task: Task, given: bool, resets: bool, *arrays: NDArray[Any]) -> None:
+    def go_on(
+        self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task, resets: bool
+    ) -> tuple[Behavior, NDArray[np.bool_]]:
+        """What participants do in a block after what was recorded of those before it, and who could not be simulated, (N,)."""
+        responses, outcomes, mask = (array.copy() for array in recorded(task, behavior))
+        lengths, score = np.zeros(behavior.shape[:2], np.int64), np.zeros(len(behavior))
+        lengths[:, :block], lengths[:, block] = task.trials, task.lengths(designs)[:, block]
+        mask[:, block:] = False
+        self._run(None, task, block, resets, theta, designs, lengths, started(seeds), *(arrays := (responses, outcomes, mask)), score)
+        return as_behavior(task, *arrays), np.isnan(score)
+
+    def _run(self, threads: int | None, task: Task, given: int, resets: bool, *arrays: NDArray[Any]) -> None:
         whole, rest = tuple(map(np.ascontiguousarray, arrays)), (numbers_of(task), given, resets)
         in_threads(lambda *slices: self._loop(*slices, *rest), len(whole[0]), whole, threads)
 

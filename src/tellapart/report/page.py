@@ -11,7 +11,7 @@ from ..search.base import Search
 from ..tasks.base import Task
 from ..tasks.text import format_design
 from ..validation import words
-from . import figures
+from . import adapting, figures
 from .citations import CHECKS, ESTIMATORS, FLOWS, citations
 from .style import inline
 
@@ -39,6 +39,7 @@ class Content:
         validation: The run's checks, if it has been validated.
         curve: Points of the information curve, each with "blocks", "trials", "nats" and "se".
         study_text: The study file.
+        adaptive: What `tellapart adapt` kept, if it was asked.
         failures: Participants that could not be simulated during the search, each with the name of its "model".
     """
 
@@ -52,6 +53,7 @@ class Content:
     curve: Sequence[Mapping[str, Any]] = ()
     study_text: str = ""
     failures: Sequence[Mapping[str, Any]] = ()
+    adaptive: Mapping[str, Any] | None = None
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -85,6 +87,7 @@ def render(content: Content) -> str:
         design=_design(content),
         information=_information(content),
         curve=_curve(content),
+        adaptive=_adaptive(content),
         confusion=_confusion(content),
         recovery=_recovery(content),
         averaged=_averaged(content),
@@ -148,6 +151,16 @@ def _curve(content: Content) -> Panel | None:
         if least < last["trials"]:
             caption += f" About {least} trials a block tell what baseline designs tell with {last['trials']}."
     return _panel(figure, "curve", caption)
+
+
+def _adaptive(content: Content) -> list[Panel]:
+    """What adapting is worth, and what different participants would be given."""
+    kept, space = content.adaptive, content.task.design_space
+    if kept is None:
+        return []
+    given = adapting.given_figure(kept["designs"], space.names, space.low, space.high, content.result["design"])
+    caption = "What simulated participants were given, a line for each; dashed: the fixed design."
+    return [_panel(adapting.worth_figure(kept["curve"]), "adaptive", adapting.in_words(kept)), _panel(given, "given", caption)]
 
 
 def _pairs(content: Content) -> list[tuple[str, DesignValidation]]:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence
 from fastapi import FastAPI
 
 from ..errors import RunError, StudyError
+from ..progress import Progress
 from ..study import Study, study_file
 from ..tasks.space import Floats
 from ..tasks.text import parse_design
 from .app import create_app
 from .database import Database, sqlite_url
 from .plan import Plan, make_plan
+from .policy import Policy, planned
 
 if TYPE_CHECKING:
     import uvicorn
@@ -39,7 +41,9 @@ class Experiment:
     app: FastAPI
 
 
-def prepare(path: Path, designs: Sequence[str] = (), url: str | None = None, seed: int | None = None) -> Experiment:
+def prepare(
+    path: Path, designs: Sequence[str] = (), url: str | None = None, seed: int | None = None, adaptive: Progress | None = None
+) -> Experiment:
     """Everything that serving a study needs.
 
     Arguments:
@@ -47,12 +51,24 @@ def prepare(path: Path, designs: Sequence[str] = (), url: str | None = None, see
         designs: Written out, each a condition; the recommended one if there are none.
         url: Of the database; a SQLite file beside the study if not given.
         seed: Of the whole experiment, if it is new; by chance if not given.
+        adaptive: Next blocks are chosen for each participant; told how it goes on while what that needs is learned.
     """
     folder, study = study_file(path).parent, Study.from_file(path)
     run = folder / "run" if (folder / "run" / "result.json").is_file() else None
     wanted = [parse_design(study.task.design_space, text) for text in designs] or [recommended(study, folder / "run")]
-    plan, database, token = make_plan(study, wanted, folder), open_database(folder, url), token_of(folder)
+    policy = planned if adaptive is None else policy_of(study, folder / "run", adaptive)
+    plan, database, token = make_plan(study, wanted, folder, policy=policy), open_database(folder, url), token_of(folder)
     return Experiment(plan, database, token, create_app(plan, database, token, run=run, seed=seed))
+
+
+def policy_of(study: Study, run: Path, progress: Progress) -> Policy:
+    """What gives next blocks, asked once beforehand: what is made at its first decision must not keep a participant waiting."""
+    from ..run import Run
+
+    result = Run.finished(study, run).result()
+    policy = result.policy(progress)
+    policy.row(study.task.nothing(1), result.design, 0)
+    return policy.row
 
 
 def recommended(study: Study, run: Path) -> Floats:

@@ -1,0 +1,171 @@
+"""The law of answers, learned from simulations: how probable is each answer to a block, for each participant that there might be?
+
+    p(code | m, theta, d)
+
+is a small network for each model, trained by maximum likelihood on simulated blocks: parameters drawn from their priors, designs from
+all of the space, and half of them from where the network is least sure of the answer, since those are the ones that will be asked. The
+law does not depend on how designs were chosen, so they can be chosen from the parameters. No likelihood of a model is used.
+
+The first layer is linear in parameters and design, each apart: for J participants and C designs it is computed J + C times.
+"""
+
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+from torch import Tensor, nn
+
+from ..models.base import Model
+from ..models.failures import attempt
+from ..networks.heads import perceptron
+from ..priors import Prior, sample_priors
+from ..progress import Progress, unheard
+from ..question import Question
+from ..tasks.base import Task
+from ..tasks.sampling import sample, spread
+from ..tasks.scaling import describe, features
+from .codes import Codes
+
+Floats = NDArray[np.float64]
+
+WIDTH, TRIES = 64, 4
+POINTS = 4096
+"""Points of the prior of each model."""
+
+STEPS, EXAMPLES, RATE = 4000, 4096, 4e-3
+"""Steps of training for each model, simulated blocks in each, and Adam's rate at its peak."""
+
+
+class Law(nn.Module):
+    """log p(code | theta, d) of one model.
+
+    Arguments:
+        parameters: P.
+        design: How many numbers describe a block's design.
+        codes: O.
+    """
+
+    def __init__(self, parameters: int, design: int, codes: int) -> None:
+        super().__init__()
+        self.theta, self.design = nn.Linear(parameters, WIDTH), nn.Linear(design, WIDTH)
+        self.rest = nn.Sequential(nn.SiLU(), perceptron([WIDTH, WIDTH, WIDTH, codes], nn.SiLU))
+
+    def forward(self, z: Tensor, x: Tensor) -> Tensor:
+        """(..., O) for parameters on the normal scale z (..., P) and described designs x (..., F), which may be broadcast."""
+        return torch.log_softmax(self.rest(self.theta(z) + self.design(x)), dim=-1)
+
+
+class Answers(nn.Module):
+    """The laws of all models of a question.
+
+    Arguments:
+        task: What is answered.
+        question: Whose models.
+        codes: The answers of a block.
+    """
+
+    def __init__(self, task: Task, question: Question, codes: Codes) -> None:
+        super().__init__()
+        self.task, self.question, self.codes = task, question, codes
+        self.ordered = not task.design_space.symmetry.blocks
+        width = features(task.design_space) + self.ordered
+        self.points = tuple(prior_points(len(model.parameters)) for model in question.models)
+        """Points that represent the prior of each model, (J, P), on the normal scale."""
+        self.points_known = tuple(levels(list(model.parameters.values()), z) for model, z in zip(question.models, self.points, strict=True))
+        self.memory: dict[tuple[int, int, bytes, bytes], Floats] = {}
+        """log p(answer | point) of blocks that were looked up before."""
+        self.laws = nn.ModuleList(Law(len(model.parameters), width, len(codes.counts)) for model in question.models)
+
+    def described(self, rows: Floats, block: NDArray[np.intp] | int) -> Tensor:
+        """Designs of single blocks (..., V), as the law sees them; with the block's number where blocks cannot change places."""
+        shown = describe(self.task.design_space, rows)
+        if self.ordered:
+            place = np.broadcast_to(2.0 * np.asarray(block) / max(1, self.task.blocks - 1) - 1.0, shown.shape[:-1])
+            shown = np.concatenate([shown, place[..., None].astype(np.float32)], axis=-1)
+        return torch.from_numpy(shown)
+
+    def normal(self, m: int, theta: Mapping[str, Floats]) -> Floats:
+        """Parameters of a model on the normal scale, levels in the middle of their steps, (N, P)."""
+        priors = self.question.models[m].parameters
+        columns = [prior.to_normal(theta[name]) for name, prior in priors.items()]
+        return np.stack(columns, axis=-1) if columns else np.zeros((len(next(iter(theta.values()), np.zeros(1))), 0))
+
+
+def prior_points(parameters: int) -> Floats:
+    """Points that represent standard normal numbers, (J, P)."""
+    if not parameters:
+        return np.zeros((1, 0))
+    unit = qmc.Sobol(parameters, rng=np.random.default_rng(0)).random(POINTS)
+    return np.asarray(ndtri(np.clip(unit, 1e-9, 1 - 1e-9)))
+
+
+def levels(priors: Sequence[Prior], z: Floats) -> Floats:
+    """Parameters on the normal scale as the law knows them: levels in the middle of their steps, (J, P)."""
+    if not any(prior.discrete for prior in priors):
+        return z
+    columns = [prior.to_normal(prior.from_normal(z[:, p])) if prior.discrete else z[:, p] for p, prior in enumerate(priors)]
+    return np.stack(columns, axis=-1)
+
+
+def learn_answers(task: Task, question: Question, codes: Codes, seed: int, steps: int = STEPS, progress: Progress = unheard) -> Answers:
+    """Learn the laws of all models.
+
+    Arguments:
+        steps: Of training, for each model.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        answers = Answers(task, question, codes)
+    for m, model in enumerate(question.models):
+        source = _Source(answers, model, m, seed)
+        optimizer = torch.optim.Adam(answers.laws[m].parameters(), RATE, fused=True)
+        for step in range(steps):
+            optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
+            z, x, code = source.batch(step, hard=step > steps // 10)
+            loss = nn.functional.nll_loss(answers.laws[m](z, x), code)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            if step % 50 == 0:
+                progress(m * steps + step, len(question.models) * steps, "learning how people answer", model.name)
+    return answers.eval()
+
+
+class _Source:
+    """Simulated blocks of one model."""
+
+    def __init__(self, answers: Answers, model: Model, m: int, seed: int) -> None:
+        self.answers, self.model, self.m, self.seed = answers, model, m, seed
+        self.people = max(1, EXAMPLES // answers.task.blocks)
+
+    def batch(self, step: int, hard: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """Parameters, described designs and codes of simulated blocks."""
+        task, rng = self.answers.task, np.random.default_rng([self.seed, 71, self.m, step])
+        theta = sample_priors(self.model.parameters, self.people, rng)
+        z = torch.from_numpy(self.answers.normal(self.m, theta).astype(np.float32))
+        designs = self._designs(z, rng, hard)
+        behavior, failures = attempt(self.model, theta, designs, rng, task, None)
+        whole = behavior.mask.sum(2) == task.trials
+        whole[list(failures)] = False
+        who, block = np.nonzero(whole)
+        code = self.answers.codes.seen(behavior)[who, block].argmax(-1)
+        return z[who], self.answers.described(designs[who, block], block), torch.from_numpy(code)
+
+    def _designs(self, z: Tensor, rng: np.random.Generator, hard: bool) -> Floats:
+        """Designs everywhere; if `hard`, half of the blocks are, of a few, ones at which the law is unsure of the answer."""
+        task, n, space = self.answers.task, self.people, self.answers.task.design_space
+        designs = np.where(rng.random((n, 1, 1)) < 0.8, spread(space, n, rng), task.baseline(n, rng))
+        if not hard:
+            return designs
+        tries = np.stack([designs[n // 2 :], *(sample(space, n - n // 2, rng) for _ in range(TRIES - 1))])
+        with torch.no_grad():
+            log_p = self.answers.laws[self.m](z[n // 2 :, None], self.answers.described(tries, np.arange(task.blocks)))
+            unsure = -(log_p.exp() * log_p).sum(-1).numpy()
+        picked = (np.log(unsure + 1e-3) + rng.gumbel(size=unsure.shape)).argmax(0)
+        designs[n // 2 :] = np.take_along_axis(tries, picked[None, :, :, None], 0)[0]
+        return space.repair(designs)

@@ -1,0 +1,203 @@
+"""What is known of a participant so far: weighted draws of model and parameters.
+
+The learned law (`answers.py`) gives the likelihood of the answers so far for any model and parameters. Draws are points of the prior,
+weighted by it: in the first blocks of an experiment that is all there is to do. Where the weight would rest on a few of them, draws are
+carried from the prior to the posterior in stages: weights p(answers | m, theta)^beta, with beta raised as far as enough draws share the
+weight; then draws are chosen anew by their weights and moved about by a random walk that leaves the tempered posterior as it is
+(Del Moral, Doucet & Jasra 2006). The product of the mean weights of all stages is the evidence of the model.
+
+All of it is a function of the answers and of a seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ..priors import Prior
+from .answers import Answers, Floats, levels
+
+DRAWS, LEAST = 1024, 60
+"""Draws of each model that are carried on in stages, and on how many of them the weight must rest."""
+
+MOVES = 4
+"""Steps of the random walk after each stage."""
+
+NEGLIGIBLE = 1e-3
+"""The share of the weight that may be left out for speed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Weighted draws from the posterior of one participant.
+
+    Arguments:
+        probabilities: Of each model, (M,).
+        draws: For each model, its parameters on the normal scale, (J, P).
+        weights: For each model the weights of its draws, (J,), summing to 1.
+    """
+
+    probabilities: Floats
+    draws: tuple[Floats, ...]
+    weights: tuple[Floats, ...]
+
+    def heaviest(self, most: int = 10**9) -> Belief:
+        """The same belief without draws of negligible weight, with `most` draws of each model at most."""
+        kept = [_heaviest(weight, most) for weight in self.weights]
+        draws = tuple(z[k] for z, k in zip(self.draws, kept, strict=True))
+        weights = tuple(w[k] / w[k].sum() for w, k in zip(self.weights, kept, strict=True))
+        return replace(self, draws=draws, weights=weights)
+
+    def mean(self, m: int) -> Floats:
+        """The posterior mean of a model's parameters on the normal scale, (P,)."""
+        return np.asarray(self.weights[m] @ self.draws[m])
+
+    def sd(self, m: int) -> Floats:
+        """Their posterior standard deviations on the normal scale, on which the prior's is 1, (P,)."""
+        return np.asarray(np.sqrt(self.weights[m] @ (self.draws[m] - self.mean(m)) ** 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What one participant answered in blocks that were run.
+
+    Arguments:
+        rows: What the blocks were run at, (b, V).
+        block: Their numbers, (b,).
+        seen: p(what was recorded | code), (b, O).
+    """
+
+    rows: Floats
+    block: NDArray[np.intp]
+    seen: Floats
+
+
+def belief_after(answers: Answers, said: Said, rng: np.random.Generator) -> Belief:
+    """The posterior of one participant."""
+    draws, weights, evidence = zip(*_posteriors(answers, said, rng), strict=True)
+    log_p = answers.question.log_prior + np.array(evidence)
+    return Belief(np.exp(log_p - logsumexp(log_p)), draws, weights)
+
+
+def value_of(answers: Answers, said: Said, m: int, truth: Floats, asked: list[int], rng: np.random.Generator) -> float:
+    """log p(answers | v) / p(answers) of a participant of model number `m`.
+
+    Arguments:
+        truth: Its parameters on the normal scale, (P,).
+        asked: Which of them are asked about; none if v is the model alone. The others are averaged over.
+    """
+    evidence = np.array([part[2] for part in _posteriors(answers, said, rng)])
+    given, priors = evidence[m], list(answers.question.models[m].parameters.values())
+    if asked and len(said.rows):
+        z = truth[None] if len(asked) == len(priors) else answers.points[m].copy()
+        z[:, asked] = truth[asked]
+        score = _log_likelihood(answers, m, said, levels(priors, z))
+        given = logsumexp(score) - np.log(len(score))
+    return float(given - logsumexp(answers.question.log_prior + evidence)) if len(said.rows) else 0.0
+
+
+def _posteriors(answers: Answers, said: Said, rng: np.random.Generator) -> list[tuple[Floats, Floats, float]]:
+    return [_posterior(answers, m, said, child) for m, child in enumerate(rng.spawn(len(answers.question.models)))]
+
+
+def _posterior(answers: Answers, m: int, said: Said, rng: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Draws of one model's parameters (J, P), their weights (J,), and the model's log evidence."""
+    z, score, beta, evidence = answers.points[m], _at_points(answers, m, said), 0.0, 0.0
+    priors = list(answers.question.models[m].parameters.values())
+    while True:
+        step = _step(score, 1.0 - beta)
+        weight = step * score
+        evidence += float(logsumexp(weight) - np.log(len(z)))
+        beta += step
+        if beta == 1.0 and step == 1.0:
+            return z, np.exp(weight - logsumexp(weight)), evidence
+        root, chosen = _root(z, weight), _systematic(weight, DRAWS, rng)
+        z, score = z[chosen], score[chosen]
+        for _ in range(MOVES):
+            z, score = _moved(answers, m, priors, said, (z, score), beta, root, rng)
+        if beta >= 1.0:
+            return z, np.full(len(z), 1 / len(z)), evidence
+
+
+def _at_points(answers: Answers, m: int, said: Said) -> Floats:
+    """log p(answers | theta) at the points of the prior, (J,). Each block is looked up once: the next decision adds one to them."""
+    total = np.zeros(len(answers.points[m]))
+    for row, block, seen in zip(said.rows, said.block, said.seen, strict=True):
+        key = (m, int(block), row.tobytes(), seen.tobytes())
+        if key not in answers.memory:
+            if len(answers.memory) > 4000:
+                answers.memory.clear()
+            one = Said(row[None], np.array([block]), seen[None])
+            answers.memory[key] = _log_likelihood(answers, m, one, answers.points_known[m])
+        total += answers.memory[key]
+    return total
+
+
+@torch.no_grad()
+def _log_likelihood(answers: Answers, m: int, said: Said, known: Floats) -> Floats:
+    """log p(answers | theta) of each draw, (J,)."""
+    x, z = answers.described(said.rows, said.block), torch.from_numpy(known.astype(np.float32))
+    seen = torch.from_numpy(np.log(np.maximum(said.seen, 1e-300)).astype(np.float32))
+    return np.asarray(torch.logsumexp(answers.laws[m](z, x[:, None]) + seen[:, None], -1).sum(0).double().numpy())
+
+
+def _step(score: Floats, most: float) -> float:
+    """How far the likelihood's exponent can be raised, at most by `most`, so that the weight rests on enough draws."""
+    if _effective(most * score) >= LEAST:
+        return most
+    low, high = 0.0, most
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _effective(middle * score) >= LEAST else (low, middle)
+    return max(low, 1e-3 * most)
+
+
+def _effective(log_weight: Floats) -> float:
+    """On how many draws the weight rests."""
+    return float(np.exp(2 * logsumexp(log_weight) - logsumexp(2 * log_weight)))
+
+
+def _systematic(log_weight: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Which draws are chosen, each as often as its weight says, as nearly as can be, (count,); in random order."""
+    height = np.cumsum(np.exp(log_weight - logsumexp(log_weight)))
+    places = (np.arange(count) + rng.random()) / count
+    return rng.permutation(np.minimum(np.searchsorted(height, places), len(log_weight) - 1))
+
+
+def _root(z: Floats, log_weight: Floats) -> Floats:
+    """How far the steps of a random walk over weighted draws go: a root of a multiple of their covariance, (P, P)."""
+    p = z.shape[1]
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    centred = z - weight @ z
+    root = np.linalg.cholesky((centred * weight[:, None]).T @ centred + 1e-8 * np.eye(p)) if p else np.zeros((0, 0))
+    return np.asarray(root * (1.7 / max(1, p) ** 0.5))
+
+
+def _moved(
+    answers: Answers,
+    m: int,
+    priors: list[Prior],
+    said: Said,
+    at: tuple[Floats, Floats],
+    beta: float,
+    root: Floats,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Draws and their log likelihoods after a step of the random walk that keeps prior times likelihood^beta."""
+    z, score = at
+    there = z + rng.standard_normal(z.shape) @ root.T
+    reached = _log_likelihood(answers, m, said, levels(priors, there))
+    rise = beta * (reached - score) - 0.5 * (there**2 - z**2).sum(1)
+    accepted = np.log(rng.random(len(z))) < rise
+    return np.where(accepted[:, None], there, z), np.where(accepted, reached, score)
+
+
+def _heaviest(weight: Floats, most: int) -> NDArray[np.intp]:
+    """The draws that carry all but a negligible share of the weight, heaviest first."""
+    order = np.argsort(-weight, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(weight[order]), 1.0 - NEGLIGIBLE)) + 1
+    return np.asarray(order[: min(enough, most)])

@@ -1,0 +1,94 @@
+"""Which blocks could come next: over the whole space, then around the best, given the blocks that were run.
+
+Rules that hold over several blocks (a total, an order) must be kept with the blocks that were run as they were. They are brought about
+by turns: the rules are applied to a whole design, the blocks that were run are put back, and so on, until nothing moves. A candidate
+that cannot be mended in this way is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import DesignError
+from ..tasks.base import Task
+from ..tasks.sampling import near, sample, spread
+from ..tasks.space import DesignSpace, Floats
+from ..tasks.text import format_design
+
+TURNS = 400
+"""How often rules are applied in turn with the blocks that were run."""
+
+CLOSE, BEYOND = 1e-6, 1e-3
+"""As shares of a variable's range: what is no move, and how far from obeying a rule the blocks that were run may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Blocks that can come next in one experiment.
+
+    Arguments:
+        task: Whose space.
+        run: The blocks that were run, (b, V), in the order of play.
+    """
+
+    task: Task
+    run: Floats
+
+    @property
+    def block(self) -> int:
+        """The number of the next block, b."""
+        return len(self.run)
+
+    @property
+    def space(self) -> DesignSpace:
+        return self.task.design_space
+
+    @property
+    def _row(self) -> DesignSpace:
+        """The space of one block, without rules."""
+        return replace(self.space, blocks=1, constraints=())
+
+    def everywhere(self, n: int, rng: np.random.Generator) -> Floats:
+        """About `n` rows over all of the space, edges and habits included, (C, V)."""
+        habits = self.task.baseline(max(1, n // 8), rng)
+        picked = habits[np.arange(len(habits)), rng.integers(0, habits.shape[1], len(habits))]
+        return self.allowed(np.concatenate([spread(self._row, n - len(habits), rng)[:, 0], picked]), rng)
+
+    def around(self, rows: Floats, width: float, rng: np.random.Generator) -> Floats:
+        """A row near each of `rows` (n, V), some of its values left as they are; those that are allowed."""
+        moved = near(self._row, rows[:, None], width, rng)[:, 0]
+        kept = rng.random(moved.shape) < 0.3
+        return self.allowed(np.where(kept, rows, moved), rng)
+
+    def allowed(self, rows: Floats, rng: np.random.Generator) -> Floats:
+        """The rows (C, V), mended where a rule says so; those that no rule lets follow are left out."""
+        space, b = self.space, self.block
+        if not space.constraints:
+            rows = space.repair(rows)
+            return np.sort(rows, axis=-1) if space.symmetry.columns else rows
+        designs = sample(replace(space, constraints=()), len(rows), rng)
+        designs[:, :b], designs[:, b] = self.run, rows
+        for _ in range(TURNS):
+            mended = space.repair(designs.copy())
+            moved = np.abs((mended - designs)[:, :b] / (space.high - space.low)).max((1, 2), initial=0.0)
+            designs = mended
+            if (moved < CLOSE).all():
+                break
+            designs[:, :b] = self.run
+        rows = designs[moved < BEYOND, b]
+        if not len(rows):
+            raise self._nothing()
+        return np.sort(rows, axis=-1) if space.symmetry.columns else rows
+
+    def designs(self, rows: Floats) -> Floats:
+        """Designs with the blocks that were run and each of the rows, (C, B, V); what comes after is not looked at."""
+        designs = np.repeat(rows[:, None], self.space.blocks, axis=1)
+        designs[:, : self.block] = self.run
+        return designs
+
+    def _nothing(self) -> DesignError:
+        rules = "; ".join(constraint.words for constraint in self.space.constraints)
+        got = format_design(replace(self.space, blocks=self.block), self.run) if self.block else "nothing"
+        return DesignError("After the blocks that were run no block is allowed.", expected=rules, got=got, fix="see what was run")

@@ -1,0 +1,188 @@
+"""The next block where it can go in many ways: simulated continuations, read by the trained network.
+
+Draws (m, theta) from the network's posterior given the data so far go on to a candidate block: y ~ p(y | m, theta, history, d). With q the
+network's posterior of what is asked,
+
+    gain = I(v; y | data) >= E log q(v | data, y) / q(v | data) - (what the network misses of the posterior given the data),
+
+the bound of the search, after what was seen. All candidates are played by the same draws from the same random numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..behavior import Behavior
+from ..estimators.base import Batch, Estimator
+from ..models.base import Model
+from ..models.failures import attempt
+from ..models.simulation import Simulations, turns
+from ..question import Question
+from ..tasks.base import Task
+from ..tasks.space import Floats
+from .belief import Belief
+from .candidates import Candidates
+from .gain import Gains
+from .looking import Effort
+from .memory import goes_on
+
+EVERYWHERE = 32
+"""Rows of the first look."""
+
+DRAWS = (96, 192, 512)
+"""Draws from the posterior for the first look, for looking around, and for the last word."""
+
+
+@dataclass(frozen=True, eq=False)
+class ByContinuations:
+    """Decides by simulated continuations.
+
+    Arguments:
+        estimator: Gives the posterior of what is asked.
+        state: Gives the posterior of the model and all of its parameters; may be the same.
+        seed: Where randomness starts.
+    """
+
+    estimator: Estimator
+    state: Estimator
+    seed: int
+    effort: Effort = field(default=Effort(kept=4, each=4, widths=(0.1, 0.03), finalists=4))
+
+    @property
+    def task(self) -> Task:
+        return self.estimator.task
+
+    @property
+    def question(self) -> Question:
+        return self.estimator.question
+
+    @torch.no_grad()
+    def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
+        """What is known of one participant (1, B, T) after the first blocks of a design (B, V)."""
+        rng, state = np.random.default_rng([self.seed, 81, blocks]), self.state
+        inputs = state.encoder.prepare(first_blocks(behavior, blocks), designs[None]).to(state.device)
+        models, about = state.question.models, state.question.about_models
+        shares = state.log_model_probabilities(inputs).double().softmax(-1)[0].cpu().numpy() if about else np.ones(1)
+        draws = []
+        for m, model in enumerate(models):
+            z = state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy() if model.parameters else np.zeros((DRAWS[2], 0))
+            draws.append(np.asarray(z))
+        return Belief(np.asarray(shares), tuple(draws), tuple(np.full(len(z), 1 / len(z)) for z in draws))
+
+    def prospects(self, belief: Belief, behavior: Behavior, candidates: Candidates, question: Question) -> _Prospects:
+        """What next blocks are expected to tell about a question: that of the estimator, or that of the state."""
+        return _Prospects(self, question, belief, behavior, candidates)
+
+    @torch.no_grad()
+    def values(self, simulations: Simulations, question: Question) -> Floats:
+        """log q(v | y) / p(v) of simulated participants, (N,)."""
+        reader = self.reader(question)
+        return told(reader, question, reader.prepare(simulations))
+
+    def reader(self, question: Question) -> Estimator:
+        """Who knows about a question: the estimator about its own, the state about all others."""
+        return self.estimator if question == self.estimator.question else self.state
+
+
+def told(reader: Estimator, question: Question, batch: Batch) -> Floats:
+    """log q(v | y) / p(v) of a batch, (N,); from a reader who knows of parameters too if the question is about models alone."""
+    if question.goal == "discriminate" and reader.question.goal != "discriminate":
+        log_q = reader.chunked(lambda part: reader.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
+        model = batch.model.cpu().numpy()
+        return np.asarray(log_q[np.arange(len(model)), model] - question.log_prior[model])
+    return np.asarray(reader.chunked(reader.bound, batch).double().cpu().numpy())
+
+
+class _Prospects:
+    """What next blocks are expected to tell of one participant."""
+
+    def __init__(self, by: ByContinuations, question: Question, belief: Belief, behavior: Behavior, candidates: Candidates) -> None:
+        self._by, self._question, self._belief, self._candidates = by, question, belief, candidates
+        self._behavior = first_blocks(behavior, candidates.block)
+
+    def everywhere(self) -> tuple[Floats, Floats]:
+        rows = self._candidates.everywhere(EVERYWHERE, np.random.default_rng([self._by.seed, 83, self._candidates.block]))
+        return rows, self._gains(rows, DRAWS[0]).nats
+
+    def gains(self, rows: Floats, last: bool) -> Gains:
+        return self._gains(rows, DRAWS[2] if last else DRAWS[1])
+
+    @torch.no_grad()
+    def _gains(self, rows: Floats, draws: int) -> Gains:
+        """Of rows (C, V): each is played by all draws of all models, as often as the models are probable."""
+        shares = np.maximum(self._belief.probabilities, 1e-6)
+        which = np.sort(turns(shares / shares.sum(), draws))
+        values, now = np.zeros((len(rows), draws)), None
+        for c, design in enumerate(self._candidates.designs(rows)):
+            behavior, z = self._continued(design, which)
+            now = self._bound(self._everybody(draws), np.broadcast_to(design, (draws, *design.shape)), which, z) if now is None else now
+            values[c] = self._bound(behavior, np.broadcast_to(design, (draws, *design.shape)), which, z) - now
+        weight = np.full(draws, 1.0 / draws)
+        return Gains((values,), (weight,))
+
+    def _everybody(self, n: int) -> Behavior:
+        return self._behavior[np.zeros(n, np.intp)]
+
+    def _continued(self, design: Floats, which: NDArray[np.intp]) -> tuple[Behavior, list[Floats]]:
+        """What draws do in the next block, after the history; and their parameters on the normal scale, for each model."""
+        by, block, everybody = self._by, self._candidates.block, self._everybody(len(which))
+        fields, mask = {name: values.copy() for name, values in everybody.fields.items()}, everybody.mask.copy()
+        parameters = []
+        for m, model in enumerate(by.question.models):
+            chosen = np.flatnonzero(which == m)
+            z = self._belief.draws[m][np.arange(len(chosen)) % len(self._belief.draws[m])]
+            parameters.append(z)
+            if not len(chosen):
+                continue
+            designs = np.repeat(design[None], len(chosen), axis=0)
+            rng = np.random.default_rng([by.seed, 85, block, m])
+            done = continued(model, z, everybody[chosen], designs, block, rng, by.task)
+            mask[chosen, block] = done.mask[:, block]
+            for name, values in done.fields.items():
+                fields[name][chosen, block] = values[:, block]
+        return Behavior(fields, mask), parameters
+
+    def _bound(self, behavior: Behavior, designs: Floats, which: NDArray[np.intp], z: list[Floats]) -> Floats:
+        """log q(v | y) / p(v) of each draw, (J,)."""
+        reader, question = self._by.reader(self._question), self._by.reader(self._question).question
+        v = np.zeros((len(which), max(1, question.widest)), np.float32)
+        for m, model in enumerate(question.models):
+            asked = [list(model.parameters).index(name) for name in question.parameters(m)]
+            v[which == m, : len(asked)] = z[m][:, asked]
+        inputs = reader.encoder.prepare(behavior, designs)
+        kept = torch.zeros(len(question.models))
+        batch = Batch(inputs, torch.from_numpy(which.astype(np.int64)), torch.from_numpy(v), kept).to(reader.device)
+        return told(reader, self._question, batch)
+
+
+def continued(model: Model, z: Floats, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task) -> Behavior:
+    """What participants of a model do in a block, after what was recorded before it; nothing where they cannot be simulated.
+
+    Arguments:
+        z: Their parameters on the normal scale, (N, P).
+        behavior: (N, B, T).
+        designs: (N, B, V).
+    """
+    theta = {name: prior.from_normal(z[:, p]) for p, (name, prior) in enumerate(model.parameters.items())}
+    return continued_at(model, theta, behavior, designs, block, rng, task)
+
+
+def continued_at(
+    model: Model, theta: dict[str, Floats], behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task
+) -> Behavior:
+    """The same for parameters as they are, name to (N,)."""
+    agent = goes_on(model)
+    if agent is not None:
+        return agent.go_on(theta, behavior, designs, block, rng, task)
+    return attempt(model, theta, designs, rng, task, None)[0]
+
+
+def first_blocks(behavior: Behavior, blocks: int) -> Behavior:
+    """The same participants as if nothing had been recorded after the first blocks."""
+    mask = behavior.mask.copy()
+    mask[:, blocks:] = False
+    return Behavior(behavior.fields, mask, behavior.participants)

@@ -1,0 +1,62 @@
+"""Decisions and their record: each is a function of study, seed and data, kept with the data, and made again to the same bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+from ..information.estimate import Difference
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The next block of one participant.
+
+    Arguments:
+        participant: The label.
+        block: Its number, counted from 0 in the order of play.
+        row: What it is to be run at, (V,).
+        gain: What it is expected to tell, in nats, with the standard error that comes from the number of draws.
+        planned: What the block of the fixed plan would be expected to tell.
+        over_planned: The difference of the two, from the same draws.
+        probabilities: Of the models, after the data so far.
+    """
+
+    participant: str
+    block: int
+    row: tuple[float, ...]
+    gain: Difference
+    planned: Difference | None
+    over_planned: Difference | None
+    probabilities: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        parts = {"gain": self.gain, "planned": self.planned, "over_planned": self.over_planned}
+        estimates = {name: {"nats": part.nats, "se": part.se} for name, part in parts.items() if part is not None}
+        head = {"participant": self.participant, "block": self.block, "row": list(self.row)}
+        return {**head, **estimates, "probabilities": list(self.probabilities)}
+
+
+def record(decisions: Sequence[Decision | None], about: dict[str, Any]) -> str:
+    """Decisions as text; equal decisions are equal bytes.
+
+    Arguments:
+        about: What they follow from beside the data: study, seed, the network.
+    """
+    kept = [decision.to_json() for decision in decisions if decision is not None]
+    return json.dumps({**about, "decisions": kept}, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def difference(kept: str, again: str) -> str | None:
+    """Where two records differ first, in words; None if they are the same bytes."""
+    if kept == again:
+        return None
+    one, other = json.loads(kept), json.loads(again)
+    for key in sorted({*one, *other} - {"decisions"}):
+        if one.get(key) != other.get(key):
+            return f"{key}: {one.get(key)} then, {other.get(key)} now"
+    for a, b in zip(one["decisions"], other["decisions"], strict=False):
+        if a != b:
+            return f"participant {a['participant']}, block {a['block']}: {a['row']} then, {b['row']} now"
+    return f"{len(one['decisions'])} decisions then, {len(other['decisions'])} now"

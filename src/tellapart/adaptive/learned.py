@@ -1,0 +1,131 @@
+"""What a policy has to learn before it can decide, learned once for a study and kept in its run folder.
+
+Where the answer of a block is one of a few, that is the law of answers; the search's network is not needed. Elsewhere it is the network of
+the search, and where that does not know all parameters (the question is about models, or some parameters are nuisance) a second network
+that does, from which participants are drawn that are like the one who takes part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import StudyError
+from ..progress import Progress, unheard
+from ..question import Question
+from ..search.base import Search
+from ..search.learning import Mixture
+from ..tasks.base import Task
+from ..tasks.space import Floats
+from ..workers import one_thread
+from .codes import Codes
+from .memory import check_memory, goes_on
+from .policy import Policy, Way
+
+if TYPE_CHECKING:
+    from ..estimators.base import Estimator
+
+ANSWERS, STATE = "answers.safetensors", "state.safetensors"
+"""What is kept in the run folder."""
+
+UNFINISHED = 0.5
+"""The share of participants of whom the second network sees the first blocks only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """What is learned from.
+
+    Arguments:
+        task, question, search: The study's.
+        seed: Where randomness starts.
+        folder: Where what was learned is kept; nothing is if None.
+        steps: Of training, for the law of each model and for a second network; 0 for the defaults.
+    """
+
+    task: Task
+    question: Question
+    search: Search
+    seed: int
+    folder: Path | None = None
+    steps: int = 0
+
+    def policy(self, plan: Floats, estimator: Estimator | None, progress: Progress = unheard) -> Policy:
+        """The policy of the study.
+
+        Arguments:
+            plan: The fixed design, (B, V).
+            estimator: That of the run.
+        """
+        for model in self.question.models:
+            check_memory(model, self.task, self.seed)
+        with one_thread():
+            return Policy(self.way(estimator, progress), np.asarray(plan, np.float64))
+
+    def way(self, estimator: Estimator | None, progress: Progress = unheard) -> Way:
+        """By answers where they are few and blocks are independent, else by continuations."""
+        from .by_answers import ByAnswers
+        from .continuations import ByContinuations
+
+        codes = Codes.of(self.task)
+        if codes is not None and not any(goes_on(model) for model in self.question.models):
+            return ByAnswers(self._answers(codes, progress), self.question, self.seed)
+        self._check(estimator)
+        assert estimator is not None
+        complete = everything(self.question)
+        state = estimator if complete == self.question else self._state(complete, progress)
+        return ByContinuations(estimator, state, self.seed)
+
+    def _answers(self, codes: Codes, progress: Progress):  # type: ignore[no-untyped-def]
+        from ..training import load_weights, save_weights
+        from .answers import STEPS, Answers, learn_answers
+
+        file = self.folder / ANSWERS if self.folder else None
+        if file is not None and file.is_file():
+            answers = Answers(self.task, self.question, codes)
+            load_weights(file, answers)
+            return answers
+        answers = learn_answers(self.task, self.question, codes, self.seed, self.steps or STEPS, progress)
+        if file is not None:
+            save_weights(file, answers)
+        return answers
+
+    def _state(self, complete: Question, progress: Progress) -> Estimator:
+        """A network for the model and all parameters."""
+        from ..training import Stream, Trainer, TrainingSettings, load_weights, save_weights
+
+        file = self.folder / STATE if self.folder else None
+        network = self.search.build(self.task, complete)
+        if file is not None and file.is_file():
+            load_weights(file, network)
+            return network
+        steps = self.steps or 2000 + 1250 * complete.widest
+        designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
+        network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
+        how = TrainingSettings(learning_rate=network.learning_rate, clip=1.0, pieces=2)
+        trainer = Trainer(network, how, steps, self.seed)
+        trainer.run(Stream(network, designs, 256, (self.seed, 93), UNFINISHED), progress=progress)
+        if file is not None:
+            save_weights(file, network)
+        return network
+
+    def _check(self, estimator: Estimator | None) -> None:
+        """The network of the run must know every design and unfinished participants, and give the posterior."""
+        from ..estimators.posterior import PosteriorEstimator
+
+        if estimator is None or self.search.trains_at_each_design or not isinstance(estimator, PosteriorEstimator):
+            got = self.search.name if estimator is None or self.search.trains_at_each_design else f'estimator = "{estimator.name}"'
+            raise StudyError(
+                "Next blocks are chosen by a network that knows every design and gives the posterior.",
+                expected='method = "amortized" with the estimator "posterior"',
+                got=got,
+                fix='set method = "amortized" in [search], then `tellapart design --fresh`',
+            )
+
+
+def everything(question: Question) -> Question:
+    """The question about the model and all parameters."""
+    return replace(question, goal="both" if len(question.models) > 1 else "estimate", about=())

@@ -1,0 +1,86 @@
+"""The search for the most informative next block: a look everywhere, then around the best, then a race of the best few.
+
+All rows face the same draws (common random numbers), so that they differ by what they tell and not by luck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..information.estimate import Difference
+from ..tasks.space import Floats
+from .candidates import Candidates
+
+
+class Gains(Protocol):
+    """Expected gains of rows."""
+
+    @property
+    def nats(self) -> Floats: ...
+
+    def of(self, candidate: int) -> Difference: ...
+
+    def minus(self, one: int, other: int) -> Difference: ...
+
+
+class Prospects(Protocol):
+    """What next blocks are expected to tell of one participant."""
+
+    def everywhere(self) -> tuple[Floats, Floats]:
+        """Rows over the whole space (C, V), and about how much they would tell, (C,)."""
+        ...
+
+    def gains(self, rows: Floats, last: bool) -> Gains:
+        """What rows (C, V) would tell; the last word on them, or a quicker one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is looked at.
+
+    Arguments:
+        kept: The best rows, around which is looked again.
+        each: Rows around each of them.
+        widths: How far around, as shares of the ranges, one look after the other.
+        finalists: Rows of the last race.
+    """
+
+    kept: int = 6
+    each: int = 6
+    widths: tuple[float, ...] = (0.06, 0.02)
+    finalists: int = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The best row (V,), what it is expected to tell, what the planned row is, and by how much more it tells than that."""
+
+    row: Floats
+    gain: Difference
+    planned: Difference | None
+    over_planned: Difference | None
+
+
+def best_row(prospects: Prospects, candidates: Candidates, planned: Floats | None, effort: Effort, rng: np.random.Generator) -> Best:
+    """The most informative row for the next block.
+
+    Arguments:
+        planned: The row of the fixed plan, (V,), which is a candidate too.
+    """
+    rows, glance = prospects.everywhere()
+    rows = rows[np.argsort(-glance, kind="stable")[: effort.kept]]
+    nats = prospects.gains(rows, False).nats
+    for width in effort.widths:
+        more = candidates.around(np.repeat(rows, effort.each, axis=0), width, rng)
+        rows, nats = np.concatenate([rows, more]), np.concatenate([nats, prospects.gains(more, False).nats])
+        top = np.argsort(-nats, kind="stable")[: effort.kept]
+        rows, nats = rows[top], nats[top]
+    finalists = rows[: effort.finalists] if planned is None else np.concatenate([planned[None], rows[: effort.finalists]])
+    gains = prospects.gains(finalists, True)
+    best = int(np.argmax(gains.nats))
+    beside = (None, None) if planned is None else (gains.of(0), gains.minus(best, 0))
+    return Best(finalists[best], gains.of(best), *beside)

@@ -1,0 +1,100 @@
+"""Does a model carry memory from block to block, and if so, can it be continued from what a participant did?
+
+Where each block depends on the participant's parameters alone, the next block is simulated by itself. An agent with `resets=False` goes on
+from its state after the blocks that were recorded. Any other model says nothing of its memory, so it is looked for: among
+simulated participants with the same parameters, is what they do in a block correlated with what happened in the one before? A model that
+remembers, and is no agent, cannot be put into the state in which a participant is, and is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from ..bandits.model import BanditModel
+from ..behavior import Behavior
+from ..errors import ModelError
+from ..models.agents import Agent
+from ..models.base import Model
+from ..models.failures import attempt
+from ..models.with_priors import shipped_with
+from ..priors import sample_priors
+from ..tasks.base import Task
+from ..tasks.sampling import sample
+from ..tasks.space import Floats
+
+GROUPS, EACH = 40, 60
+"""Sets of parameters, and participants that share each, among whom memory is looked for."""
+
+FALSE_ALARM = 1e-6
+"""How often a model without memory would be refused."""
+
+
+def goes_on(model: Model) -> Agent | None:
+    """The agent behind a model that has to be continued from the participant's history; None if blocks are independent."""
+    agent = shipped_with(model)
+    return agent if isinstance(agent, Agent) and not agent.resets else None
+
+
+def check_memory(model: Model, task: Task, seed: int) -> None:
+    """Raise a `ModelError` if the model remembers earlier blocks and cannot be continued."""
+    agent: Any = shipped_with(model)
+    if isinstance(agent, Agent):
+        if not agent.resets and agent.roles.latent:
+            got = "an agent that draws something that nobody sees (latent=True) and keeps it from block to block (resets=False)"
+            raise _refused(model, got, "let each block begin anew: resets=True")
+        return
+    if isinstance(agent, BanditModel) or task.blocks == 1:
+        return
+    correlation, p = remembers(model, task, np.random.default_rng([seed, 91]))
+    if p < FALSE_ALARM:
+        got = f"with the same parameters, what it does in a block goes with what happened in the one before (correlation {correlation:.2f})"
+        raise _refused(model, got, "write it as an agent, whose state after any history is known: @ta.agent(…, resets=False)")
+
+
+def remembers(model: Model, task: Task, rng: np.random.Generator) -> tuple[float, float]:
+    """The largest correlation between a block and the one before it, given parameters and the block's design, and its p-value."""
+    n, last = GROUPS * EACH, task.blocks - 1
+    group = np.repeat(np.arange(GROUPS), EACH)
+    theta = {name: values[group] for name, values in sample_priors(model.parameters, GROUPS, rng).items()}
+    designs = task.design_space.repair(sample(task.design_space, n, rng))
+    designs[:, last] = designs[group * EACH, last]
+    behavior, _ = attempt(model, theta, designs, rng, task, None)
+    before = np.concatenate([_counts(behavior, task, last - 1), designs[:, last - 1]], axis=1)
+    a, b = _standardised(before, group), _standardised(_counts(behavior, task, last), group)
+    together, noise = a.T @ b, np.sqrt((a**2).T @ b**2)  # groups differ in how much they vary, in both blocks alike
+    surprise = np.abs(together) / np.maximum(noise, 1e-9)
+    p = min(1.0, surprise.size * 2 * norm.sf(surprise.max(initial=0.0)))
+    return float(np.abs(together).flat[surprise.argmax()] / n), float(p)
+
+
+def _counts(behavior: Behavior, task: Task, block: int) -> Floats:
+    """What happened in a block: how often each category, or the average of a number, for each field, (N, S)."""
+    columns = []
+    for f in task.fields:
+        values, mask = behavior.fields[f.name][:, block], behavior.mask[:, block]
+        discrete = f.kind in ("binary", "categorical")
+        parts = [values == level for level in range(f.levels or 2)] if discrete else [np.arcsinh(values.astype(np.float64))]
+        columns += [(part * mask).sum(1) / np.maximum(mask.sum(1), 1) for part in parts]
+        columns += [np.where(mask[:, 0], part[:, 0], 0.0) for part in parts]
+    return np.stack(columns, axis=1)
+
+
+def _standardised(values: Floats, group: NDArray[np.intp]) -> Floats:
+    """Values (N, S) less the averages of their groups, in units of their standard deviations; constant ones are 0."""
+    means = np.stack([values[group == g].mean(0) for g in range(GROUPS)])
+    left = values - means[group]
+    scale = np.sqrt((left**2).mean(0) * (1 - 1 / EACH))
+    return np.asarray(np.where(scale > 1e-9, left / np.where(scale > 1e-9, scale, 1.0), 0.0))
+
+
+def _refused(model: Model, got: str, fix: str) -> ModelError:
+    return ModelError(
+        f"The model '{model.name}' cannot be continued from what a participant did, so that no next block can be chosen for it.",
+        expected="blocks that depend on parameters alone, or an agent",
+        got=got,
+        fix=fix,
+    )

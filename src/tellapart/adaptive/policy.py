@@ -1,0 +1,139 @@
+"""The policy: what gives the next block from what a participant did so far.
+
+    policy.decide(behavior, designs)          for each of N participants
+    policy.row(behavior, designs, block)      for one of them, as a server asks
+
+A decision looks at the blocks that were run and at nothing after them. It is a function of the policy's networks, its seed and the data: it
+does not depend on who else is decided for, nor on the number of cores.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..behavior import Behavior
+from ..models.simulation import Simulations
+from ..question import Question
+from ..tasks.base import Task
+from ..tasks.space import Floats
+from ..threads import available_cores
+from ..workers import one_thread
+from .belief import Belief
+from .candidates import Candidates
+from .continuations import first_blocks
+from .decisions import Decision
+from .looking import Effort, Prospects, best_row
+
+
+class Way(Protocol):
+    """A way to know what next blocks would tell: `ByAnswers` or `ByContinuations`."""
+
+    @property
+    def task(self) -> Task: ...
+
+    @property
+    def question(self) -> Question: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def effort(self) -> Effort: ...
+
+    def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
+        """What is known of one participant (1, B, T) after the first blocks of a design (B, V)."""
+        ...
+
+    def prospects(self, belief: Belief, behavior: Behavior, candidates: Candidates, question: Question) -> Prospects:
+        """What next blocks are expected to tell about a question."""
+        ...
+
+    def values(self, simulations: Simulations, question: Question) -> Floats:
+        """log q(v | y) / p(v) of simulated participants, (N,): what their data tell of the truth about a question."""
+        ...
+
+
+class Rule(Protocol):
+    """What is asked at a moment of an experiment; see `stages.py`."""
+
+    def __call__(self, belief: Belief, blocks: int) -> tuple[Belief, Question]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """Gives next blocks.
+
+    Arguments:
+        way: How it is known what they would tell.
+        plan: The fixed design to compare with, (B, V).
+        rule: What is asked when, where that is not the study's question throughout.
+    """
+
+    way: Way
+    plan: Floats
+    rule: Rule | None = None
+
+    @property
+    def task(self) -> Task:
+        return self.way.task
+
+    def decide(self, behavior: Behavior, designs: ArrayLike | None = None, block: int | None = None) -> list[Decision | None]:
+        """The next block of each participant; None for those who have no block left.
+
+        Arguments:
+            behavior: What they did, in the order of play.
+            designs: What they were run at and are planned to be run at next, (B, V) or (N, B, V); the plan if not given.
+            block: Which block comes next, for all; if not given, for each the one after the last that was recorded.
+        """
+        everybody = np.broadcast_to(np.asarray(self.plan if designs is None else designs, np.float64), (len(behavior), *self.plan.shape))
+        whole = _whole(self.task, behavior)
+        with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
+            nexts = [blocks_run(whole[i]) if block is None else block for i in range(len(behavior))]
+            return list(pool.map(lambda i: self._one(whole[i], everybody[i], nexts[i]), range(len(behavior))))
+
+    def row(self, behavior: Behavior, designs: Floats, block: int) -> Floats:
+        """The row of the next block, (V,), of one participant (1, B, T), after the first blocks of designs (B, V)."""
+        with one_thread():
+            decision = self._one(_whole(self.task, behavior), designs, block)
+        assert decision is not None
+        return np.array(decision.row)
+
+    def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
+        """What is known of one participant after the first blocks."""
+        return self.way.belief(first_blocks(_whole(self.task, behavior), blocks), designs, blocks)
+
+    def _one(self, behavior: Behavior, designs: Floats, block: int) -> Decision | None:
+        if block >= self.task.blocks:
+            return None
+        past, candidates = first_blocks(behavior, block), Candidates(self.task, np.ascontiguousarray(designs[:block]))
+        known = self.way.belief(past, designs, block)
+        belief, question = (known, self.way.question) if self.rule is None else self.rule(known, block)
+        rng = np.random.default_rng([self.way.seed, 86, block])
+        planned = candidates.allowed(designs[None, block], rng)[0]
+        best = best_row(self.way.prospects(belief, past, candidates, question), candidates, planned, self.way.effort, rng)
+        row, shares = tuple(float(value) for value in best.row), tuple(float(share) for share in known.probabilities)
+        return Decision(str(behavior.participants[0]), block, row, best.gain, best.planned, best.over_planned, shares)
+
+
+def blocks_run(behavior: Behavior) -> int:
+    """How many blocks one participant has begun, in the order of play."""
+    begun = np.flatnonzero(behavior.mask.any((0, 2)))
+    return int(begun[-1]) + 1 if len(begun) else 0
+
+
+def _whole(task: Task, behavior: Behavior) -> Behavior:
+    """Behavior with as many blocks and trials as the task has; those that are missing were not recorded."""
+    n, blocks, trials = behavior.shape
+    if (blocks, trials) == (task.blocks, task.trials):
+        return behavior
+    whole = task.nothing(n)
+    mask, fields = whole.mask.copy(), {name: values.copy() for name, values in whole.fields.items()}
+    mask[:, :blocks, :trials] = behavior.mask
+    for name, values in behavior.fields.items():
+        fields[name][:, :blocks, :trials] = values
+    return Behavior(fields, mask, behavior.participants)

@@ -1,0 +1,112 @@
+"""Two stages: first which model, then the parameters of the winning one.
+
+The protocol of Valentin et al. (2024): blocks tell models apart until one of them is probable enough, or the blocks of the first stage
+are used; from then on they are chosen for the parameters of the most probable model, as if it were the only one.
+
+References:
+    Valentin, Kleinegesse, Bramley, Seriès, Gutmann & Lucas (2024), Designing optimal behavioral experiments using machine learning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import StudyError
+from ..information.estimate import Difference
+from ..models.simulation import Simulations
+from ..progress import Progress, unheard
+from ..question import Question
+from ..tasks.space import Floats
+from .belief import Belief
+from .candidates import Candidates
+from .learned import everything
+from .looking import best_row
+from .playing import Played, play
+from .policy import Policy, Way
+
+
+@dataclass(frozen=True)
+class TwoStages:
+    """What is asked when.
+
+    Arguments:
+        question: The study's, about two models or more.
+        blocks: Blocks of the first stage, at most.
+        sure: The first stage is over when a model is as probable as this.
+        of: Blocks of the whole experiment.
+    """
+
+    question: Question
+    blocks: int
+    sure: float
+    of: int
+
+    def __post_init__(self) -> None:
+        if len(self.question.models) < 2:
+            fix = "add a [[models]] section; for one model the goal 'estimate' is the second stage"
+            raise StudyError("The first of two stages tells models apart.", expected="two models or more", got="one", fix=fix)
+        if not 0 < self.blocks < self.of:
+            expected = f"1 to {self.of - 1} of the {self.of} blocks" if self.of > 1 else "a task with two blocks or more"
+            raise StudyError(
+                "The first stage leaves no block for the second.", expected=expected, got=self.blocks, fix="choose another --stages"
+            )
+
+    def __call__(self, belief: Belief, blocks: int) -> tuple[Belief, Question]:
+        """The belief as far as it matters, and what is asked."""
+        if blocks < self.blocks and belief.probabilities.max() < self.sure:
+            return belief, replace(self.question, goal="discriminate", about=())
+        winner = np.eye(len(belief.probabilities))[belief.probabilities.argmax()]
+        return replace(belief, probabilities=winner), everything(self.question)
+
+
+@dataclass(frozen=True, eq=False)
+class StagesWorth:
+    """What the second stage gains by being chosen for each participant.
+
+    Arguments:
+        adaptive: Participants whose second stage was chosen from what they did.
+        fixed: The same participants with one second stage for each winning model.
+        right: How often the winning model was the true one.
+        gain: Information about the parameters of the true model, of those whose winner was right in both: adaptive minus fixed, paired.
+    """
+
+    adaptive: Played
+    fixed: Played
+    right: float
+    gain: Difference
+
+
+def second_stage(way: Way, plan: Floats, m: int, blocks: int) -> Floats:
+    """A second stage for all participants of a model: the row that is best after the prior alone, in all its blocks, (B, V)."""
+    belief = way.belief(way.task.nothing(1), plan, 0)
+    belief = replace(belief, probabilities=np.eye(len(belief.probabilities))[m])
+    candidates, rng = Candidates(way.task, np.ascontiguousarray(plan[:blocks])), np.random.default_rng([way.seed, 87, m])
+    prospects = way.prospects(belief, way.task.nothing(1), candidates, everything(way.question))
+    design = plan.copy()
+    design[blocks:] = best_row(prospects, candidates, None, way.effort, rng).row
+    return way.task.design_space.repair(design)
+
+
+def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int, progress: Progress = unheard) -> StagesWorth:
+    """Play both second stages with the same participants."""
+    staged = replace(policy, rule=rule)
+    adaptive = play(staged, people, np.random.default_rng([seed, 96]), progress=progress)
+    winners = adaptive.probabilities[:, rule.blocks].argmax(1)
+    seconds = [second_stage(policy.way, policy.plan, m, rule.blocks) for m in range(len(people.models))]
+    designs = adaptive.simulations.designs.copy()
+    for m, design in enumerate(seconds):
+        designs[winners == m, rule.blocks :] = design[rule.blocks :]
+    fixed = play(policy, people, np.random.default_rng([seed, 96]), designs=designs, progress=progress)
+    right = winners == people.model
+    change = _about_parameters(policy.way, adaptive.simulations) - _about_parameters(policy.way, fixed.simulations)
+    change = change[right]
+    spread = float(change.std(ddof=1) / len(change) ** 0.5) if len(change) > 1 else 0.0
+    return StagesWorth(adaptive, fixed, float(right.mean()), Difference(float(change.mean()) if len(change) else 0.0, spread))
+
+
+def _about_parameters(way: Way, simulations: Simulations) -> Floats:
+    """log q(theta | m, y) / p(theta) of simulated participants, (N,): about both, less about the model."""
+    both = way.values(simulations, everything(way.question))
+    return both - way.values(simulations, replace(everything(way.question), goal="discriminate", about=()))

@@ -1,0 +1,144 @@
+"""What adapting is worth, before anybody takes part.
+
+Simulated participants, with models and parameters from their priors, take part twice: with blocks that the policy chooses for them, and
+with the best fixed design. What their data tell of the truth, log q(v | y) / p(v), is averaged: a lower bound on information in both
+cases, by the same q. The difference is paired: the same people, the same random numbers block by block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..information.estimate import Difference, InformationEstimate, Pointwise
+from ..models.simulation import Simulations
+from ..progress import Progress, unheard
+from ..tasks.space import Floats
+from ..validation.model_calibration import ModelCalibration
+from ..validation.rank_calibration import RankCalibration
+from .continuations import first_blocks
+from .playing import Played, play
+from .policy import Policy
+from .stopping import Stopped, Stopping, calibration_after, stop
+
+MATTERS = 0.03
+"""The share of the fixed design's information below which a gain is not worth the trouble."""
+
+POINTS = 8
+"""Numbers of blocks at which the two are compared, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """The policy beside the fixed design.
+
+    Arguments:
+        policy: What participants tell who are given what the policy decides.
+        fixed: What they tell who are given the fixed design.
+        difference: Policy minus fixed, paired.
+        curve: After b blocks: b, policy, fixed, and their difference.
+        equal: After how many blocks the policy tells as much as the whole fixed design; None if never.
+        stopped: What stopping does.
+        models, parameters: Are posteriors right on adaptively made data?
+        seconds: The median and the 95th percentile of a decision's time.
+        designs: What participants were given, (N, B, V).
+        played: All of it.
+    """
+
+    policy: InformationEstimate
+    fixed: InformationEstimate
+    difference: Difference
+    curve: tuple[tuple[int, float, float, Difference], ...]
+    equal: int | None
+    stopped: Stopped
+    models: ModelCalibration | None
+    parameters: tuple[RankCalibration, ...]
+    seconds: tuple[float, float]
+    designs: Floats
+    played: Played
+
+    @property
+    def verdict(self) -> str:
+        """ "worth it", "not worth it here", or "not clear"."""
+        least, d = max(MATTERS * self.fixed.nats, 0.01), self.difference
+        if d.nats - 2 * d.se > least:
+            return "worth it"
+        return "not worth it here" if d.nats + 2 * d.se < max(least, 2 * d.se) or d.nats <= 0 else "not clear"
+
+    def to_json(self) -> dict[str, Any]:
+        calibration = [part.verdict for part in ((self.models,) if self.models else ()) + self.parameters]
+        return {
+            "policy": self.policy.to_json(),
+            "fixed": self.fixed.to_json(),
+            "difference": {"nats": self.difference.nats, "se": self.difference.se},
+            "verdict": self.verdict,
+            "curve": [
+                {"blocks": b, "policy": one, "fixed": other, "difference": {"nats": d.nats, "se": d.se}} for b, one, other, d in self.curve
+            ],
+            "equal_after_blocks": self.equal,
+            "stopping": {
+                "blocks": float(self.stopped.blocks.mean()),
+                "saved": self.stopped.saved[0],
+                "se": self.stopped.saved[1],
+                "accuracy": self.stopped.accuracy,
+                "calibration": _verdicts(self.stopped.models, self.stopped.parameters),
+            },
+            "calibration": calibration,
+            "seconds": {"median": self.seconds[0], "p95": self.seconds[1]},
+            "designs": self.designs[:24].tolist(),
+        }
+
+
+def _verdicts(models: ModelCalibration | None, parameters: tuple[RankCalibration, ...]) -> list[str]:
+    return [*([f"models: {models.verdict}"] if models else []), *(f"{part.model}.{part.parameter}: {part.verdict}" for part in parameters)]
+
+
+def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, progress: Progress = unheard) -> Worth:
+    """Simulate adaptive participants.
+
+    Arguments:
+        n: How many.
+        stopping: When they would stop.
+    """
+    question, task = policy.way.question, policy.task
+    people = question.simulate(task, policy.plan, n, np.random.default_rng([seed, 97]))
+    steps = 2 * task.blocks
+
+    def first(done: int, total: int, stage: str = "", detail: str = "") -> None:
+        progress(done, steps, stage, detail)
+
+    def second(done: int, total: int, stage: str = "", detail: str = "") -> None:
+        progress(task.blocks + done, steps, stage, detail)
+
+    adaptive = play(policy, people, np.random.default_rng([seed, 98]), progress=first)
+    fixed = play(policy, people, np.random.default_rng([seed, 98]), designs=np.repeat(policy.plan[None], n, axis=0), progress=second)
+    lengths = np.unique(np.linspace(1, task.blocks, min(POINTS, task.blocks)).round().astype(int))
+    pairs = {int(b): tuple(_points(policy, one, int(b)) for one in (adaptive, fixed)) for b in lengths}
+    curve = tuple((b, one.estimate().nats, other.estimate().nats, one.minus(other)) for b, (one, other) in pairs.items())
+    one, other = pairs[task.blocks]
+    enough = [b for b, nats, _, _ in curve if nats >= other.estimate().nats]
+    models, parameters = calibration_after(adaptive, np.full(n, task.blocks, np.intp), seed)
+    return Worth(
+        one.estimate(),
+        other.estimate(),
+        one.minus(other),
+        curve,
+        enough[0] if enough else None,
+        stop(adaptive, question, stopping or Stopping(), seed),
+        models,
+        parameters,
+        (float(np.median(adaptive.seconds)), float(np.quantile(adaptive.seconds, 0.95))),
+        adaptive.simulations.designs,
+        adaptive,
+    )
+
+
+def _points(policy: Policy, played: Played, blocks: int) -> Pointwise:
+    """What participants tell after a number of blocks."""
+    question, people = policy.way.question, played.simulations
+    part: Simulations = replace(people, behavior=first_blocks(people.behavior, blocks))
+    values = policy.way.values(part, question)
+    correct = played.probabilities[:, blocks].argmax(1) == people.model if question.about_models else None
+    return Pointwise(values, people.model, question.prior, "lower bound", None, correct)

@@ -1,0 +1,172 @@
+"""Adaptive experiments: the next block of each participant, and what adapting would be worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import RunError
+from .frame import command, show
+from .options import AsJson, Seed, StudyPath, read_study, run_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..adaptive.worth import Worth
+    from ..information.estimate import Floats
+    from ..study import Study
+
+
+@command
+def next(
+    study: StudyPath,
+    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A long table of what people did so far.", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to keep the decisions, beside the data.")] = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE.json", help="Decisions that were kept: are they made again to the same bytes?")
+    ] = None,
+    design: Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the most informative next block for each participant.
+
+    Needs a finished run. Blocks of the data are in the order of play. What a block was run at is read from columns design.VARIABLE, as
+    `tellapart export` writes them; if there are none, everybody was run at the study's design. For each participant: the block, what it
+    is expected to tell, and by how much that is more than the planned block would. The first time, what a policy needs is learned and
+    kept in the run folder.
+
+    \b
+    Example:
+      tellapart next examples/bandit data.csv --out next.json
+    """
+    from ..adaptive.decisions import difference, record
+    from ..behavior import read_csv
+    from ..files import written_whole
+    from ..progress import progress_bar
+    from ..run import Run
+    from ..tasks.text import parse_design
+
+    plan = read_study(study)
+    result = Run.finished(plan.with_seed(seed), run_folder(study)).result()
+    table = read_csv(data)
+    behavior = plan.task.read_table(table, str(data))
+    planned = result.design if design is None else parse_design(plan.task.design_space, design)
+    designs = _designs(plan, table, [str(label) for label in behavior.participants], planned)
+    with progress_bar("choosing next blocks") as report:
+        decisions = result.next_design(behavior, designs=designs, progress=report)
+    text = record(decisions, {"study": plan.name, "seed": result.study.seed})
+    if replay is not None:
+        change = difference(replay.read_text("utf-8"), text)
+        if change is not None:
+            fix = "use the run folder, the data and the seed with which they were made"
+            raise RunError("The decisions are not the ones that were kept.", where=str(replay), got=change, fix=fix)
+    if out is not None:
+        with written_whole(out) as temporary:
+            temporary.write_text(text, "utf-8")
+    lines = [_line(plan, label, decision) for label, decision in zip(behavior.participants, decisions, strict=True)]
+    lines += ["the same bytes as in " + str(replay)] if replay is not None else []
+    show({"decisions": [None if one is None else one.to_json() for one in decisions]} if as_json else "\n".join(lines))
+
+
+@command
+def adapt(
+    study: StudyPath,
+    n: Annotated[int, typer.Option("--n", metavar="N", min=20, help="How many simulated participants.")] = 100,
+    sure: Annotated[float, typer.Option("--sure", metavar="P", help="Stop when a model is as probable as this.")] = 0.95,
+    narrow: Annotated[
+        float, typer.Option("--narrow", metavar="S", help="Stop when parameters are as narrow, as a share of the prior.")
+    ] = 0.25,
+    stages: Annotated[
+        int, typer.Option("--stages", metavar="B", min=0, help="Two stages: B blocks to tell models apart, then parameters.")
+    ] = 0,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what adapting would be worth: the policy minus the best fixed design.
+
+    Needs a finished run. Simulated participants take part twice, with blocks chosen for them and with the recommended design. Printed
+    are the information of both, their paired difference, blocks saved by stopping when enough is known, whether posteriors stay
+    calibrated, and the time of a decision. "Not worth it here" is a valid answer. The result is kept in the run folder, for the report.
+
+    \b
+    Example:
+      tellapart adapt examples/discounting --n 100
+    """
+    from ..progress import progress_bar
+    from ..run import Run
+
+    plan = read_study(study)
+    result = Run.finished(plan, run_folder(study)).result()
+    with progress_bar("adaptive participants") as report:
+        if stages:
+            show(_two_stages(result, stages, n, seed, sure, as_json, report))
+            return
+        found = result.adapt(n, seed=seed, progress=report, sure=sure, narrow=narrow)
+    show(found.to_json() if as_json else "\n".join(_describe(found, plan)))
+
+
+def _designs(study: Study, table: pd.DataFrame, labels: list[str], planned: Floats) -> Floats:
+    """What each participant was run at (N, B, V), and is planned to be run at, from columns design.VARIABLE if there are such."""
+    import numpy as np
+
+    names = [f"design.{name}" for name in study.task.design_space.names]
+    designs = np.repeat(planned[None], len(labels), axis=0)
+    if not set(names) <= set(table.columns):
+        return designs
+    for label, block, *row in table[["participant", "block", *names]].drop_duplicates(["participant", "block"]).itertuples(index=False):
+        if not np.isnan(np.array(row, float)).any():
+            designs[labels.index(str(label)), int(block)] = row
+    return designs
+
+
+def _line(study: Study, label: Any, decision: Any) -> str:
+    """One participant's next block in words."""
+    if decision is None:
+        return f"{label}: all blocks are done"
+    row = ", ".join(f"{name} {value:.4g}" for name, value in zip(study.task.design_space.names, decision.row, strict=True))
+    more = f", {decision.over_planned} over the planned block" if decision.over_planned else ""
+    return f"{label}: block {decision.block}: {row}; expected gain {decision.gain.nats:.3f} ± {decision.gain.se:.3f} nats{more}"
+
+
+def _describe(found: Worth, study: Study) -> list[str]:
+    """A few lines on what adapting is worth."""
+    verdict = {
+        "worth it": "Adapting is worth it.",
+        "not worth it here": "Adapting is not worth it here: use the fixed design.",
+        "not clear": "It is not clear whether adapting is worth it: simulate more participants with --n.",
+    }[found.verdict]
+    blocks, stopped = study.task.blocks, found.stopped
+    lines = [f"policy       {found.policy}", f"fixed        {found.fixed}", f"difference   {found.difference}, paired"]
+    if found.equal is not None and found.equal < blocks:
+        lines.append(f"as much as   the fixed design after {found.equal} of {blocks} blocks")
+    lines.append(f"stopping     {stopped.saved[0]:.2f} ± {stopped.saved[1]:.2f} of {blocks} blocks saved on average")
+    if stopped.accuracy is not None:
+        lines[-1] += f"; the most probable model is then the true one {100 * stopped.accuracy:.0f} % of the time"
+    checks = [
+        *([("models", found.models.verdict)] if found.models else []),
+        *((f"{p.model}.{p.parameter}", p.verdict) for p in found.parameters),
+    ]
+    lines.append("calibration  " + "; ".join(f"{name}: {verdict}" for name, verdict in checks))
+    lines.append(f"a decision   {found.seconds[0]:.3f} s (median), {found.seconds[1]:.3f} s (95th percentile)")
+    return [*lines, verdict]
+
+
+def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float, as_json: bool, report: Any) -> Any:
+    """What a second stage gains by being chosen for each participant."""
+    import numpy as np
+
+    from ..adaptive.stages import TwoStages, stages_worth
+
+    study = result.study
+    start = study.seed if seed is None else seed
+    rule = TwoStages(study.question, blocks, sure, study.task.blocks)
+    people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
+    found = stages_worth(result.policy(report), rule, people, start, report)
+    if as_json:
+        return {"right": found.right, "gain": {"nats": found.gain.nats, "se": found.gain.se}}
+    return (
+        f"first stage  the winning model is the true one {100 * found.right:.0f} % of the time\nsecond stage {found.gain} over a fixed one"
+    )

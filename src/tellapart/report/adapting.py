@@ -1,0 +1,68 @@
+"""The section on adapting: what it is worth, and what different participants would be given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .style import HABIT, OURS, WIDE, canvas, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN = 12
+"""Participants of the picture."""
+
+
+def in_words(adaptive: Mapping[str, Any]) -> str:
+    """What adapting is worth, from what `tellapart adapt` kept."""
+    policy, fixed, gain = adaptive["policy"], adaptive["fixed"], adaptive["difference"]
+    verdict = {
+        "worth it": "Choosing blocks for each participant is worth it",
+        "not worth it here": "Choosing blocks for each participant is not worth it here",
+        "not clear": "Whether choosing blocks for each participant is worth it is not clear",
+    }[adaptive["verdict"]]
+    text = f"{verdict}: {policy['nats']:.2f} nats in the place of {fixed['nats']:.2f}"
+    text += f" ({gain['nats']:+.3f} ± {gain['se']:.3f}, paired, {policy['n']} simulated participants)."
+    stopping, blocks = adaptive["stopping"], adaptive["curve"][-1]["blocks"]
+    if adaptive["equal_after_blocks"] is not None and adaptive["equal_after_blocks"] < blocks:
+        text += f" It tells as much as the fixed design after {adaptive['equal_after_blocks']} of {blocks} blocks."
+    return text + f" Stopping when enough is known saves {stopping['saved']:.1f} of {blocks} blocks on average."
+
+
+def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
+    """Information after each number of blocks, adaptive and fixed."""
+    blocks = [point["blocks"] for point in curve]
+    with styled():
+        figure, axes = canvas(WIDE, 2.5)
+        for key, colour, label in (("policy", OURS, "chosen for each participant"), ("fixed", HABIT, "the recommended design for all")):
+            axes.plot(blocks, [point[key] for point in curve], "o-", color=colour, label=label)
+        axes.set_xlabel("blocks")
+        axes.set_ylabel("information, nats")
+        axes.legend(frameon=False)
+        return figure
+
+
+def given_figure(designs: ArrayLike, names: Sequence[str], low: ArrayLike, high: ArrayLike, plan: ArrayLike) -> Figure:
+    """What some participants were given, block after block: a line for each, a panel for each design variable.
+
+    Arguments:
+        designs: (N, B, V).
+        plan: The fixed design, (B, V).
+    """
+    given, fixed, least, most = (np.asarray(part, np.float64) for part in (designs, plan, low, high))
+    with styled():
+        figure, first = canvas(WIDE, 1.6 * len(names))
+        first.remove()
+        panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+        for v, (axes, name) in enumerate(zip(panels, names, strict=True)):
+            blocks = np.arange(1, given.shape[1] + 1)
+            for participant in given[:SHOWN]:
+                axes.plot(blocks, participant[:, v], "-", color=OURS, alpha=0.5, linewidth=0.9)
+            axes.plot(blocks, fixed[:, v], "--", color=HABIT, linewidth=1.2)
+            axes.set_ylim(least[v] - 0.05 * (most[v] - least[v]), most[v] + 0.05 * (most[v] - least[v]))
+            axes.set_ylabel(name, fontsize=8)
+        panels[-1].set_xlabel("block")
+        return figure

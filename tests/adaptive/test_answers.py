@@ -1,0 +1,177 @@
+"""The learned law of answers, what is known by it, and what next blocks would tell, against likelihoods."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from scipy.stats import binom, hypergeom
+from yes_no import Signals, any_slope, exact_yes, flat, steep
+
+from tellapart.adaptive.belief import Said, belief_after, value_of
+from tellapart.adaptive.codes import Codes
+from tellapart.adaptive.gain import Outlook
+from tellapart.behavior import Behavior
+from tellapart.question import Question
+
+GRID = np.linspace(-3, 3, 61)
+
+
+def said(signals, answers):
+    """Answers 0 or 1 to signals."""
+    return Said(np.array(signals, float)[:, None], np.arange(len(signals)), np.eye(2)[np.array(answers, int)])
+
+
+def entropy(p):
+    return -(p * np.log(np.maximum(p, 1e-300)) + (1 - p) * np.log(np.maximum(1 - p, 1e-300)))
+
+
+def test_codes_of_a_block_count_its_responses():
+    codes = Codes("yes", 2, 3)
+    assert sorted(codes.counts.tolist()) == [[0, 3], [1, 2], [2, 1], [3, 0]]
+    behavior = Behavior({"yes": np.array([[[1, 0, 1]]], np.int8)})
+    assert codes.counts[codes.seen(behavior)[0, 0].argmax()].tolist() == [1, 2]
+
+
+def test_missed_trials_are_some_of_the_block_at_random():
+    codes = Codes("yes", 2, 5)
+    behavior = Behavior({"yes": np.array([[[1, 1, 0, 0, 0]]], np.int8)}, np.array([[[True, True, True, False, False]]]))
+    expected = [hypergeom.pmf(2, 5, yes, 3) for _, yes in codes.counts]
+    np.testing.assert_allclose(codes.seen(behavior)[0, 0], expected, atol=1e-12)
+
+
+def test_a_block_that_was_missed_says_nothing():
+    behavior = Behavior({"yes": np.zeros((1, 1, 5), np.int8)}, np.zeros((1, 1, 5), bool))
+    assert (Codes("yes", 2, 5).seen(behavior) == 1).all()
+
+
+def test_tasks_whose_blocks_have_too_many_answers_have_no_codes():
+    assert Codes.of(Signals(trials=63)) is not None
+    assert Codes.of(Signals(trials=64)) is None
+
+
+@pytest.mark.parametrize("model", [steep, flat])
+def test_the_law_is_the_likelihood(which_model, model):
+    answers, m = which_model.way.answers, int(model is flat)
+    z = np.linspace(-2.5, 2.5, 41)[:, None]
+    with torch.no_grad():
+        law = answers.laws[m](torch.from_numpy(z.astype(np.float32)), answers.described(GRID[:, None], 0)[:, None]).exp()[..., 1].numpy()
+    assert np.abs(law - exact_yes(model(), GRID, z)).mean() < 0.02
+
+
+def exact_weights(model, z, signals, answers):
+    """p(answers | z), (J,)."""
+    p = exact_yes(model, signals, z)
+    return np.where(np.array(answers)[:, None] == 1, p, 1 - p).prod(0)
+
+
+def test_what_is_known_is_the_posterior(which_model):
+    """Model probabilities and the mean and width of thresholds, against a sum over fine points."""
+    told = said([0.0, 1.0, -1.0, 0.5], [1, 1, 0, 0])
+    belief = belief_after(which_model.way.answers, told, np.random.default_rng(0))
+    z = np.linspace(-5, 5, 2001)[:, None]
+    prior = np.exp(-0.5 * z[:, 0] ** 2)
+    weights = [prior * exact_weights(model(), z, told.rows[:, 0], [1, 1, 0, 0]) for model in (steep, flat)]
+    evidence = np.array([weight.sum() for weight in weights])
+    np.testing.assert_allclose(belief.probabilities, evidence / evidence.sum(), atol=0.03)
+    for m, weight in enumerate(weights):
+        mean = weight @ z[:, 0] / weight.sum()
+        assert abs(belief.mean(m)[0] - mean) < 0.05
+        assert abs(belief.sd(m)[0] - np.sqrt(weight @ (z[:, 0] - mean) ** 2 / weight.sum())) < 0.05
+
+
+def test_draws_are_carried_to_a_narrow_posterior(which_threshold):
+    """With 300 answers few points of the prior would do: stages reach the posterior of the same law, as a fine grid does."""
+    answers, rng = which_threshold.way.answers, np.random.default_rng(1)
+    signals = rng.uniform(0.2, 1.2, 300)
+    told = said(signals, rng.random(300) < 1 / (1 + np.exp(-2.0 * (signals - 0.7))))
+    belief = belief_after(answers, told, np.random.default_rng(2))
+    assert belief.draws[0] is not answers.points[0]
+    grid = np.stack(np.meshgrid(np.linspace(-0.5, 2, 120), np.linspace(-2.5, 2.5, 120), indexing="ij"), -1).reshape(-1, 2)
+    with torch.no_grad():
+        x = answers.described(told.rows, told.block)[:, None]
+        log_p = answers.laws[0](torch.from_numpy(grid.astype(np.float32)), x)[np.arange(300), :, told.seen.argmax(1)].sum(0).numpy()
+    log_p = log_p - 0.5 * (grid**2).sum(1)
+    weight = np.exp(log_p - logsumexp(log_p))
+    mean = weight @ grid
+    sd = np.sqrt(weight @ (grid - mean) ** 2)
+    assert (np.abs(belief.mean(0) - mean) < 0.3 * sd).all()
+    assert (np.abs(np.log(belief.sd(0) / sd)) < 0.3).all()
+
+
+def exact_gains(models, shares, draws, weights, signals, about_models):
+    """I(v; y) of each signal by likelihood, for weighted draws."""
+    p = [exact_yes(model, signals, z) for model, z in zip(models, draws, strict=True)]
+    averages = [one @ weight for one, weight in zip(p, weights, strict=True)]
+    left = [entropy(a) if about_models else entropy(one) @ w for a, one, w in zip(averages, p, weights, strict=True)]
+    whole = sum(share * average for share, average in zip(shares, averages, strict=True))
+    return entropy(whole) - sum(share * one for share, one in zip(shares, left, strict=True))
+
+
+def test_regret_of_the_next_question_about_models(which_model):
+    """The chosen signal's exact gain is within 0.005 nats or 2 % of the best one's."""
+    for signals, answers in (([], []), ([0.0], [1]), ([0.0, 1.0, -0.5], [1, 0, 1])):
+        behavior = Behavior({"yes": np.array(answers, np.int8).reshape(1, -1, 1)}) if answers else which_model.task.nothing(1)
+        designs = which_model.plan.copy()
+        designs[: len(signals), 0] = signals
+        decision = which_model.decide(behavior, designs)[0]
+        z = np.linspace(-5, 5, 2001)[:, None]
+        weights = [np.exp(-0.5 * z[:, 0] ** 2) * (exact_weights(m(), z, np.array(signals), answers) if signals else 1.0) for m in (steep, flat)]
+        evidence = np.array([weight.sum() for weight in weights])
+        exact = exact_gains(
+            (steep(), flat()), evidence / evidence.sum(), (z, z), [w / w.sum() for w in weights], np.append(GRID, decision.row[0]), True
+        )
+        assert exact[:-1].max() - exact[-1] < max(0.005, 0.02 * exact[:-1].max())
+
+
+def test_regret_of_the_next_question_about_parameters(which_threshold):
+    z = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 161), indexing="ij"), -1).reshape(-1, 2)
+    for signals, answers in (([], []), ([0.0, 1.0], [1, 0])):
+        behavior = Behavior({"yes": np.array(answers, np.int8).reshape(1, -1, 1)}) if answers else which_threshold.task.nothing(1)
+        designs = which_threshold.plan.copy()
+        designs[: len(signals), 0] = signals
+        decision = which_threshold.decide(behavior, designs)[0]
+        weight = np.exp(-0.5 * (z**2).sum(1)) * (exact_weights(any_slope(), z, np.array(signals), answers) if signals else 1.0)
+        exact = exact_gains((any_slope(),), [1.0], [z], [weight / weight.sum()], np.append(GRID, decision.row[0]), False)
+        assert exact[:-1].max() - exact[-1] < max(0.005, 0.02 * exact[:-1].max())
+        assert decision.gain.nats == pytest.approx(exact[-1], abs=0.02)
+
+
+def test_nuisance_parameters_are_averaged_over(which_threshold, about):
+    """What is learned of the threshold alone is less than of both, and a signal far from it tells of neither."""
+    answers, question = which_threshold.way.answers, which_threshold.way.question
+    belief = belief_after(answers, said([0.0], [1]), np.random.default_rng(0)).heaviest(512)
+    some = Question(question.models, "estimate", about=("any-slope.threshold",))
+    rows = GRID[:, None]
+    both, one = (Outlook(answers, belief, asked).gains(rows, 1).nats for asked in (question, some))
+    assert (one < both + 0.01).all()
+    assert one.max() > 0.05
+    policy = about(which_threshold, some)
+    assert policy.decide(which_threshold.task.nothing(1))[0].gain.nats > 0.05
+
+
+def test_a_gain_about_models_is_at_most_their_entropy(which_model):
+    answers, question = which_model.way.answers, which_model.way.question
+    belief = belief_after(answers, said([0.0, 2.0], [1, 0]), np.random.default_rng(0))
+    gains = Outlook(answers, belief, question).gains(GRID[:, None], 2)
+    left = -(belief.probabilities * np.log(belief.probabilities)).sum()
+    assert (gains.nats < left + 1e-6).all()
+    assert (gains.nats > -1e-4).all()
+
+
+def test_the_value_of_data_is_the_exact_one(which_model):
+    """log p(m | y) / p(m) by the learned law, against the likelihood."""
+    told, z = said([0.3, -0.7, 1.5], [1, 0, 1]), np.linspace(-5, 5, 2001)[:, None]
+    evidence = [np.exp(-0.5 * z[:, 0] ** 2) @ exact_weights(m(), z, told.rows[:, 0], [1, 0, 1]) for m in (steep, flat)]
+    exact = np.log(evidence[0] / np.mean(evidence))
+    assert value_of(which_model.way.answers, told, 0, np.zeros(1), [], np.random.default_rng(0)) == pytest.approx(exact, abs=0.03)
+
+
+def test_several_trials_of_a_block_are_counted():
+    """The codes of 20 trials with a common chance have a binomial law."""
+    codes = Codes("yes", 2, 20)
+    assert len(codes.counts) == 21
+    rng = np.random.default_rng(0)
+    behavior = Behavior({"yes": (rng.random((4000, 1, 20)) < 0.3).astype(np.int8)})
+    share = codes.seen(behavior)[:, 0].mean(0)
+    expected = binom.pmf(codes.counts[:, 1], 20, 0.3)
+    assert (np.abs(share - expected) < 5.5 * np.sqrt(expected * (1 - expected) / 4000) + 1e-3).all()  # 21 tests at 4e-8 each

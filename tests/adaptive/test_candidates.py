@@ -1,0 +1,93 @@
+"""Rows that can come next: rules over several blocks hold with the blocks that were run."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.adaptive.candidates import Candidates
+
+AMOUNT, KIND = ta.Variable("amount", 0, 10), ta.Variable("kind", categories=("a", "b", "c"))
+COUNT = ta.Variable("count", 0, 9, kind="integer")
+
+
+@dataclass(frozen=True)
+class Ruled(ta.Task):
+    """A task with a design space of one's own."""
+
+    space: ta.DesignSpace
+
+    name: ClassVar[str] = "ruled"
+
+    @property
+    def blocks(self):
+        return self.space.blocks
+
+    @property
+    def trials(self):
+        return 1
+
+    @property
+    def fields(self):
+        return (ta.Field("yes", "binary"),)
+
+    @property
+    def design_space(self):
+        return self.space
+
+    def baseline(self, n, rng):
+        return self.space.repair(rng.uniform(self.space.low, self.space.high, (n, *self.space.shape)))
+
+
+def candidates(space, run):
+    return Candidates(Ruled(space), np.array(run, float).reshape(-1, len(space.variables)))
+
+
+def test_the_last_block_completes_a_total():
+    space = ta.DesignSpace(3, [AMOUNT], constraints=[ta.fixed_total([AMOUNT], "amount", 3, 12)])
+    rows = candidates(space, [[2.0], [4.0]]).everywhere(40, np.random.default_rng(0))
+    np.testing.assert_allclose(rows, 6.0, atol=0.02)
+
+
+def test_a_block_in_the_middle_leaves_room_for_the_total():
+    space = ta.DesignSpace(3, [AMOUNT], constraints=[ta.fixed_total([AMOUNT], "amount", 3, 12)])
+    rows = candidates(space, [[1.0]]).everywhere(200, np.random.default_rng(0))
+    assert rows.min() >= 1.0 - 0.02
+    assert rows.max() > 8.0
+    assert rows.min() < 3.0
+
+
+def test_values_go_on_increasing():
+    space = ta.DesignSpace(3, [AMOUNT], constraints=[ta.increasing([AMOUNT], "amount", 3)])
+    rows = candidates(space, [[3.0], [5.0]]).everywhere(100, np.random.default_rng(0))
+    assert (rows >= 5.0 - 0.02).all()
+    assert rows.max() > 9
+
+
+def test_what_cannot_be_followed_is_said():
+    space = ta.DesignSpace(2, [AMOUNT], constraints=[ta.fixed_total([AMOUNT], "amount", 2, 18)])
+    with pytest.raises(ta.DesignError, match="no block is allowed"):
+        candidates(space, [[1.0]]).everywhere(20, np.random.default_rng(0))
+
+
+def test_mixed_variables_stay_what_they_are():
+    space = ta.DesignSpace(4, [AMOUNT, KIND, COUNT])
+    rng, some = np.random.default_rng(0), candidates(space, [[1.0, 2, 3]])
+    rows = np.concatenate([some.everywhere(60, rng), some.around(some.everywhere(60, rng), 0.1, rng)])
+    for i, variable in enumerate(space.variables):
+        assert variable.allows(rows[:, i]).all()
+    assert set(rows[:, 1]) == {0.0, 1.0, 2.0}
+
+
+def test_exchangeable_variables_are_in_order():
+    space = ta.DesignSpace(2, [AMOUNT, AMOUNT, AMOUNT], ta.Symmetry(columns=True))
+    rows = candidates(space, []).everywhere(50, np.random.default_rng(0))
+    assert (np.diff(rows, axis=1) >= 0).all()
+
+
+def test_designs_begin_with_what_was_run():
+    space = ta.DesignSpace(3, [AMOUNT])
+    designs = candidates(space, [[2.0]]).designs(np.array([[4.0], [5.0]]))
+    assert designs[:, :2, 0].tolist() == [[2.0, 4.0], [2.0, 5.0]]

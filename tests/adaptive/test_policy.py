@@ -1,0 +1,58 @@
+"""Decisions: a function of the past, of the seed and of nothing else; kept and made again."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.adaptive.decisions import difference, record
+from tellapart.adaptive.leaks import check_no_leak
+from tellapart.behavior import Behavior
+
+RNG = np.random.default_rng(0)
+EVERYBODY = Behavior({"yes": RNG.integers(0, 2, (4, 3, 1)).astype(np.int8)}, participants=np.array(["a", "b", "c", "d"]))
+WHOLE = Behavior({"yes": RNG.integers(0, 2, (1, 6, 1)).astype(np.int8)})
+
+
+def test_a_decision_does_not_depend_on_who_else_is_decided_for(which_model):
+    together = which_model.decide(EVERYBODY)
+    alone = [which_model.decide(EVERYBODY[i])[0] for i in range(4)]
+    assert [one.to_json() for one in together] == [one.to_json() for one in alone]
+
+
+def test_decisions_are_made_again_to_the_same_bytes(which_model):
+    kept = record(which_model.decide(EVERYBODY), {"seed": 3})
+    assert difference(kept, record(which_model.decide(EVERYBODY), {"seed": 3})) is None
+    assert json.loads(kept)["decisions"][0]["block"] == 3
+
+
+def test_a_changed_decision_is_named(which_model):
+    kept = record(which_model.decide(EVERYBODY), {"seed": 3})
+    other = Behavior({"yes": 1 - EVERYBODY.fields["yes"]}, participants=EVERYBODY.participants)
+    assert "participant a" in difference(kept, record(which_model.decide(other), {"seed": 3}))
+    assert "seed" in difference(kept, record(which_model.decide(EVERYBODY), {"seed": 4}))
+
+
+def test_decisions_do_not_look_ahead(which_model):
+    check_no_leak(which_model.row, which_model.task, WHOLE, which_model.plan, np.random.default_rng(1))
+
+
+def test_a_planted_leak_is_caught(which_model):
+    """A policy that lets the answer of the coming block into its decision."""
+
+    def leaking(behavior, designs, block):
+        return which_model.row(behavior, designs, block) + 0.01 * behavior.fields["yes"][0, block, 0]
+
+    with pytest.raises(ta.StudyError, match="cannot know yet"):
+        check_no_leak(leaking, which_model.task, WHOLE, which_model.plan, np.random.default_rng(1))
+
+
+def test_who_has_done_all_blocks_gets_none(which_model):
+    assert which_model.decide(WHOLE) == [None]
+
+
+def test_the_planned_block_is_a_candidate(which_model):
+    for decision in which_model.decide(EVERYBODY):
+        assert decision.over_planned.nats >= 0
+        assert decision.gain.nats == pytest.approx(decision.planned.nats + decision.over_planned.nats)

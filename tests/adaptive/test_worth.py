@@ -1,0 +1,99 @@
+"""What adapting is worth, stopping, two stages, and whether posteriors stay right on adaptively made data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from yes_no import Signals
+
+import tellapart as ta
+from tellapart.adaptive.policy import Policy
+from tellapart.adaptive.stages import TwoStages, stages_worth
+from tellapart.adaptive.stopping import Stopping, calibration_after, stop
+from tellapart.adaptive.worth import worth
+from tellapart.question import Question
+
+
+@pytest.fixture(scope="module")
+def adapted(which_threshold):
+    return worth(which_threshold, 120, seed=2)
+
+
+def test_adapting_pays_where_people_differ(adapted):
+    """Signals near a participant's own threshold tell more than evenly spread ones; the false alarm rate is 1e-4."""
+    assert adapted.difference.nats > 3.7 * adapted.difference.se
+    assert adapted.verdict == "worth it"
+    assert adapted.equal < 6
+    assert adapted.policy.kind == "lower bound"
+
+
+def test_adapting_is_not_worth_it_where_the_plan_cannot_be_bettered(which_threshold):
+    """One block: the plan is the best first signal, and there is nothing to adapt to."""
+    first = which_threshold.decide(which_threshold.task.nothing(1))[0]
+    plan = np.repeat(np.array(first.row)[None], 6, axis=0)
+    cut = worth(Policy(which_threshold.way, plan), 40, seed=3)
+    assert abs(cut.curve[0][3].nats) < 1e-9
+    same = replace(cut, difference=cut.curve[0][3])
+    assert same.verdict == "not worth it here"
+
+
+def test_posteriors_stay_calibrated_on_adaptive_data(adapted):
+    """Ranks of true parameters after all blocks; the questions put to them have a false alarm rate of 0.01, for fixed seeds."""
+    assert {part.verdict for part in adapted.parameters} == {"no error found"}
+
+
+def test_overconfidence_on_adaptive_data_is_noticed(adapted):
+    played = adapted.played
+    sharpened = replace(played, ranks=np.where(played.ranks < 0.5, played.ranks**2, 1 - (1 - played.ranks) ** 2))
+    _, parameters = calibration_after(sharpened, np.full(len(played), 6))
+    assert any(part.verdict != "no error found" for part in parameters)
+
+
+def test_participants_stop_when_enough_is_known(which_threshold, adapted):
+    question = which_threshold.way.question
+    loose, strict = (stop(adapted.played, question, Stopping(narrow=narrow)) for narrow in (0.8, 0.3))
+    assert loose.saved[0] > strict.saved[0]
+    assert (loose.blocks >= 1).all()
+    assert {part.verdict for part in loose.parameters} == {"no error found"}
+    known = adapted.played.sd[np.arange(120), loose.blocks].max(1)
+    assert (known[loose.blocks < 6] <= 0.8).all()
+
+
+def test_models_are_calibrated_when_participants_stop(which_model):
+    """Stated probability and how often it came true; 5 standard errors."""
+    played = worth(which_model, 150, seed=4, stopping=Stopping(sure=0.7)).played
+    stopped = stop(played, which_model.way.question, Stopping(sure=0.7))
+    stated = played.probabilities[np.arange(150), stopped.blocks].max(1)
+    assert abs(stopped.accuracy - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).sum()) / 150
+    assert stopped.models.verdict == "no error found"
+
+
+def test_a_rule_by_which_nobody_can_stop_is_refused():
+    with pytest.raises(ta.StudyError, match="Nobody can stop"):
+        Stopping(sure=1.5)
+
+
+def test_two_stages_ask_about_models_then_about_the_winner(which_model):
+    rule = TwoStages(which_model.way.question, 2, 0.95, 6)
+    belief = which_model.belief(which_model.task.nothing(1), which_model.plan, 0)
+    assert rule(belief, 0)[1].goal == "discriminate"
+    winner, question = rule(belief, 2)
+    assert question.goal == "both"
+    assert sorted(winner.probabilities) == [0.0, 1.0]
+    certain = replace(belief, probabilities=np.array([0.99, 0.01]))
+    assert rule(certain, 0)[1].goal == "both"
+
+
+def test_two_stages_are_compared_with_a_fixed_second_stage(which_model):
+    people = which_model.way.question.simulate(which_model.task, which_model.plan, 20, np.random.default_rng(0))
+    found = stages_worth(which_model, TwoStages(which_model.way.question, 3, 0.95, 6), people, seed=1)
+    first = found.adaptive.simulations.designs[:, :3]
+    np.testing.assert_array_equal(first, found.fixed.simulations.designs[:, :3])
+    assert found.gain.se > 0
+
+
+def test_two_stages_need_two_models_and_two_blocks(which_threshold):
+    with pytest.raises(ta.StudyError, match="two stages"):
+        TwoStages(which_threshold.way.question, 2, 0.95, 6)
+    with pytest.raises(ta.StudyError, match="no block for the second"):
+        TwoStages(Question((ta.AEG(), ta.GLS()), "both"), 2, 0.95, Signals(blocks=2).blocks)

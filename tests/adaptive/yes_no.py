@@ -1,0 +1,67 @@
+"""The smallest adaptive experiment with known answers: is a signal above a participant's threshold?"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+import tellapart as ta
+
+
+@dataclass(frozen=True)
+class Signals(ta.Task):
+    """`blocks` signals, each shown `trials` times."""
+
+    blocks: int = 6
+    trials: int = 1
+
+    name: ClassVar[str] = "signals"
+
+    @property
+    def fields(self):
+        return (ta.Field("yes", "binary"),)
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace(self.blocks, [ta.Variable("signal", -3, 3)], ta.Symmetry(blocks=True))
+
+    def baseline(self, n, rng):
+        return rng.uniform(-3, 3, (n, self.blocks, 1))
+
+    def history(self, behavior):
+        return behavior.fields["yes"][..., None].astype(np.float32)
+
+
+def model_of(name, priors, slope):
+    """A model in which yes has the probability 1 / (1 + exp(-slope (signal - threshold)))."""
+
+    def chance(parameters, designs):
+        steep = slope(parameters)
+        steep = steep[:, None, None] if np.ndim(steep) else steep
+        return expit(steep * (designs - parameters["threshold"][:, None, None]))
+
+    def simulate(parameters, designs, rng, task):
+        return {"yes": rng.random((len(designs), task.blocks, task.trials)) < chance(parameters, designs)}
+
+    def log_likelihood(parameters, behavior, designs, task):
+        p = np.clip(chance(parameters, designs)[:, : behavior.shape[1], 0], 1e-12, 1 - 1e-12)
+        yes, asked = (behavior.mask & (behavior.fields["yes"] == 1)).sum(2), behavior.mask.sum(2)
+        return (yes * np.log(p) + (asked - yes) * np.log1p(-p)).sum(1)
+
+    simulate.__name__ = simulate.__qualname__ = name
+    return ta.model(name=name, parameters=priors, vectorised=True, log_likelihood=log_likelihood)(simulate)
+
+
+THRESHOLD = {"threshold": ta.Normal(0, 1)}
+steep = model_of("steep", THRESHOLD, lambda p: 4.0)
+flat = model_of("flat", THRESHOLD, lambda p: 1.0)
+any_slope = model_of("any-slope", {**THRESHOLD, "log_slope": ta.Normal(0.7, 0.7)}, lambda p: np.exp(p["log_slope"]))
+
+
+def exact_yes(model, signal, z):
+    """The probability of yes to signals (C,) for parameters on the normal scale (J, P), (C, J)."""
+    threshold = z[:, 0]
+    slope = {"steep": 4.0, "flat": 1.0}.get(model.name)
+    slope = np.exp(0.7 + 0.7 * z[:, 1]) if slope is None else slope
+    return expit(slope * (np.asarray(signal)[:, None] - threshold))
