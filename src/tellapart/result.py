@@ -180,21 +180,21 @@ class DesignResult:
         """The most informative next block, with what it is expected to tell and how that compares with the fixed plan.
 
         Arguments:
-            data: What participants did so far, blocks in the order of play: a `Behavior`, or a long table.
+            data: What participants did so far, blocks in the order of play; see `posterior`.
             id: The label of one participant; if not given, a list with one decision for each of them comes back.
-            designs: What they were run at, if not at the recommended design: (B, V) or (N, B, V); rows of blocks that are still to
-                come are the plan to compare with.
+            designs: What they were run at, if the data do not say it and it was not the recommended design: (B, V) or (N, B, V); rows
+                of blocks that are still to come are the plan to compare with.
 
         Returns:
             A `Decision`, or None for who has done all blocks.
         """
-        behavior = self._behavior(data)
-        labels = [str(label) for label in behavior.participants]
+        people, where = self._people(data, designs)
+        behavior, labels = people.behavior, [str(label) for label in people.behavior.participants]
         if id is not None and str(id) not in labels:
             raise DataError("There is no such participant in the data.", expected=", ".join(labels[:20]), got=str(id))
         chosen = np.arange(len(labels)) if id is None else np.array([labels.index(str(id))])
-        where = None if designs is None else self.study.task.design_space.check_many(designs, len(labels))[chosen]
-        decisions = self.policy(progress).decide(behavior[chosen], where)
+        each = self.study.task.design_space.check_many(where, len(labels))[chosen]
+        decisions = self.policy(progress).decide(behavior[chosen], each)
         return decisions if id is None else decisions[0]
 
     def adapt(self, n: int = 100, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Worth:

@@ -115,7 +115,9 @@ def test_regret_of_the_next_question_about_models(which_model):
         designs[: len(signals), 0] = signals
         decision = which_model.decide(behavior, designs)[0]
         z = np.linspace(-5, 5, 2001)[:, None]
-        weights = [np.exp(-0.5 * z[:, 0] ** 2) * (exact_weights(m(), z, np.array(signals), answers) if signals else 1.0) for m in (steep, flat)]
+        weights = [
+            np.exp(-0.5 * z[:, 0] ** 2) * (exact_weights(m(), z, np.array(signals), answers) if signals else 1.0) for m in (steep, flat)
+        ]
         evidence = np.array([weight.sum() for weight in weights])
         exact = exact_gains(
             (steep(), flat()), evidence / evidence.sum(), (z, z), [w / w.sum() for w in weights], np.append(GRID, decision.row[0]), True
@@ -139,7 +141,7 @@ def test_regret_of_the_next_question_about_parameters(which_threshold):
 def test_nuisance_parameters_are_averaged_over(which_threshold, about):
     """What is learned of the threshold alone is less than of both, and a signal far from it tells of neither."""
     answers, question = which_threshold.way.answers, which_threshold.way.question
-    belief = belief_after(answers, said([0.0], [1]), np.random.default_rng(0)).heaviest(512)
+    belief = belief_after(answers, said([0.0], [1]), np.random.default_rng(0)).some(512)
     some = Question(question.models, "estimate", about=("any-slope.threshold",))
     rows = GRID[:, None]
     both, one = (Outlook(answers, belief, asked).gains(rows, 1).nats for asked in (question, some))

@@ -89,11 +89,10 @@ class Answers(nn.Module):
             shown = np.concatenate([shown, place[..., None].astype(np.float32)], axis=-1)
         return torch.from_numpy(shown)
 
-    def normal(self, m: int, theta: Mapping[str, Floats]) -> Floats:
-        """Parameters of a model on the normal scale, levels in the middle of their steps, (N, P)."""
-        priors = self.question.models[m].parameters
-        columns = [prior.to_normal(theta[name]) for name, prior in priors.items()]
-        return np.stack(columns, axis=-1) if columns else np.zeros((len(next(iter(theta.values()), np.zeros(1))), 0))
+    def normal(self, m: int, theta: Mapping[str, Floats], n: int) -> Floats:
+        """Parameters of `n` participants of a model on the normal scale, levels in the middle of their steps, (n, P)."""
+        columns = [prior.to_normal(theta[name]) for name, prior in self.question.models[m].parameters.items()]
+        return np.stack(columns, axis=-1) if columns else np.zeros((n, 0))
 
 
 def prior_points(parameters: int) -> Floats:
@@ -147,7 +146,7 @@ class _Source:
         """Parameters, described designs and codes of simulated blocks."""
         task, rng = self.answers.task, np.random.default_rng([self.seed, 71, self.m, step])
         theta = sample_priors(self.model.parameters, self.people, rng)
-        z = torch.from_numpy(self.answers.normal(self.m, theta).astype(np.float32))
+        z = torch.from_numpy(self.answers.normal(self.m, theta, self.people).astype(np.float32))
         designs = self._designs(z, rng, hard)
         behavior, failures = attempt(self.model, theta, designs, rng, task, None)
         whole = behavior.mask.sum(2) == task.trials

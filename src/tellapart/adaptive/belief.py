@@ -27,6 +27,9 @@ DRAWS, LEAST = 1024, 60
 MOVES = 4
 """Steps of the random walk after each stage."""
 
+REMEMBERED = 4000
+"""Blocks that are looked up once."""
+
 NEGLIGIBLE = 1e-3
 """The share of the weight that may be left out for speed."""
 
@@ -45,12 +48,10 @@ class Belief:
     draws: tuple[Floats, ...]
     weights: tuple[Floats, ...]
 
-    def heaviest(self, most: int = 10**9) -> Belief:
-        """The same belief without draws of negligible weight, with `most` draws of each model at most."""
-        kept = [_heaviest(weight, most) for weight in self.weights]
-        draws = tuple(z[k] for z, k in zip(self.draws, kept, strict=True))
-        weights = tuple(w[k] / w[k].sum() for w, k in zip(self.weights, kept, strict=True))
-        return replace(self, draws=draws, weights=weights)
+    def some(self, most: int) -> Belief:
+        """The same belief with `most` draws of each model at most, and none of negligible weight."""
+        parts = [_some(z, weight, most) for z, weight in zip(self.draws, self.weights, strict=True)]
+        return replace(self, draws=tuple(z for z, _ in parts), weights=tuple(weight for _, weight in parts))
 
     def mean(self, m: int) -> Floats:
         """The posterior mean of a model's parameters on the normal scale, (P,)."""
@@ -128,12 +129,13 @@ def _at_points(answers: Answers, m: int, said: Said) -> Floats:
     total = np.zeros(len(answers.points[m]))
     for row, block, seen in zip(said.rows, said.block, said.seen, strict=True):
         key = (m, int(block), row.tobytes(), seen.tobytes())
-        if key not in answers.memory:
-            if len(answers.memory) > 4000:
+        score = answers.memory.get(key)
+        if score is None:
+            score = _log_likelihood(answers, m, Said(row[None], np.array([block]), seen[None]), answers.points_known[m])
+            if len(answers.memory) >= REMEMBERED:
                 answers.memory.clear()
-            one = Said(row[None], np.array([block]), seen[None])
-            answers.memory[key] = _log_likelihood(answers, m, one, answers.points_known[m])
-        total += answers.memory[key]
+            answers.memory[key] = score
+        total += score
     return total
 
 
@@ -147,7 +149,7 @@ def _log_likelihood(answers: Answers, m: int, said: Said, known: Floats) -> Floa
 
 def _step(score: Floats, most: float) -> float:
     """How far the likelihood's exponent can be raised, at most by `most`, so that the weight rests on enough draws."""
-    if _effective(most * score) >= LEAST:
+    if len(score) == 1 or _effective(most * score) >= LEAST:
         return most
     low, high = 0.0, most
     for _ in range(30):
@@ -196,8 +198,13 @@ def _moved(
     return np.where(accepted[:, None], there, z), np.where(accepted, reached, score)
 
 
-def _heaviest(weight: Floats, most: int) -> NDArray[np.intp]:
-    """The draws that carry all but a negligible share of the weight, heaviest first."""
+def _some(z: Floats, weight: Floats, most: int) -> tuple[Floats, Floats]:
+    """The draws that carry all but a negligible share of the weight; if there are too many, as many as are wanted, spread over them."""
     order = np.argsort(-weight, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(weight[order]), 1.0 - NEGLIGIBLE)) + 1
-    return np.asarray(order[: min(enough, most)])
+    order = order[: int(np.searchsorted(np.cumsum(weight[order]), 1.0 - NEGLIGIBLE)) + 1]
+    z, weight = z[order], weight[order] / weight[order].sum()
+    if len(z) <= most:
+        return z, weight
+    line = np.argsort(z[:, 0], kind="stable")  # neighbours in the first parameter stand for each other
+    chosen = line[np.minimum(np.searchsorted(np.cumsum(weight[line]), (np.arange(most) + 0.5) / most), len(z) - 1)]
+    return z[chosen], np.full(most, 1.0 / most)

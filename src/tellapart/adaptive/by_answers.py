@@ -58,7 +58,7 @@ class ByAnswers:
             asked = [list(models[m].parameters).index(name) for name in question.parameters(m)]
             said = self._said(simulations.behavior[i], simulations.designs[i], self.task.blocks)
             rng = np.random.default_rng([self.seed, 81, self.task.blocks])
-            values[i] = value_of(self.answers, said, int(m), self.answers.normal(m, theta)[0], asked, rng)
+            values[i] = value_of(self.answers, said, int(m), self.answers.normal(m, theta, 1)[0], asked, rng)
         return values
 
     def _said(self, behavior: Behavior, designs: Floats, blocks: int) -> Said:
@@ -83,8 +83,8 @@ class _Prospects:
 
     def __init__(self, by: ByAnswers, belief: Belief, candidates: Candidates, question: Question) -> None:
         self._by, self._belief, self._candidates, self._question = by, belief, candidates, question
-        self._some = Outlook(by.answers, belief.heaviest(SOME), question)
-        self._all = Outlook(by.answers, belief.heaviest(4 * SOME), question)
+        self._some = Outlook(by.answers, belief.some(SOME), question)
+        self._all = Outlook(by.answers, belief.some(4 * SOME), question)
 
     def everywhere(self) -> tuple[Floats, Floats]:
         by, rng = self._by, np.random.default_rng([self._by.seed, 83, self._candidates.block])
@@ -93,7 +93,7 @@ class _Prospects:
         rows = table.rows if not by.task.design_space.constraints else self._candidates.allowed(table.rows, rng)
         if table.serves(self._belief) and not nuisance and np.array_equal(rows, table.rows):
             return rows, table.gains(self._belief, self._question)
-        glance = Outlook(by.answers, self._belief.heaviest(64), self._question)
+        glance = Outlook(by.answers, self._belief.some(64), self._question)
         return rows, np.concatenate([glance.gains(part, self._candidates.block).nats for part in np.array_split(rows, 8)])
 
     def gains(self, rows: Floats, last: bool) -> Gains:

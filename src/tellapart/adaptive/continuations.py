@@ -11,6 +11,7 @@ the bound of the search, after what was seen. All candidates are played by the s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 import torch
@@ -51,6 +52,7 @@ class ByContinuations:
     state: Estimator
     seed: int
     effort: Effort = field(default=Effort(kept=4, each=4, widths=(0.1, 0.03), finalists=4))
+    _drawing: Lock = field(default_factory=Lock)
 
     @property
     def task(self) -> Task:
@@ -69,7 +71,12 @@ class ByContinuations:
         shares = state.log_model_probabilities(inputs).double().softmax(-1)[0].cpu().numpy() if about else np.ones(1)
         draws = []
         for m, model in enumerate(models):
-            z = state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy() if model.parameters else np.zeros((DRAWS[2], 0))
+            with self._drawing:  # networks draw from torch's one generator
+                z = (
+                    state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy()
+                    if model.parameters
+                    else np.zeros((DRAWS[2], 0))
+                )
             draws.append(np.asarray(z))
         return Belief(np.asarray(shares), tuple(draws), tuple(np.full(len(z), 1 / len(z)) for z in draws))
 

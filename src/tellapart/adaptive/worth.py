@@ -62,10 +62,10 @@ class Worth:
     @property
     def verdict(self) -> str:
         """ "worth it", "not worth it here", or "not clear"."""
-        least, d = max(MATTERS * self.fixed.nats, 0.01), self.difference
-        if d.nats - 2 * d.se > least:
+        least, gain = max(MATTERS * self.fixed.nats, 0.01), self.difference
+        if gain.nats >= least and gain.nats > 2 * gain.se:
             return "worth it"
-        return "not worth it here" if d.nats + 2 * d.se < max(least, 2 * d.se) or d.nats <= 0 else "not clear"
+        return "not worth it here" if gain.nats + 2 * gain.se < least or gain.nats < 0 else "not clear"
 
     def to_json(self) -> dict[str, Any]:
         calibration = [part.verdict for part in ((self.models,) if self.models else ()) + self.parameters]

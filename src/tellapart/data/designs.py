@@ -25,7 +25,7 @@ def design_columns(task: Task, columns: Sequence[str]) -> list[str] | None:
     names = {plain(name): name for name in columns}
     variables = [plain(variable.name) for variable in task.design_space.variables]
     customary = [[f"{prefix}{i + start}" for i in range(len(variables))] for start in (0, 1) for prefix in PREFIXES if prefix]
-    for wanted in (variables, *customary):
+    for wanted in (variables, [f"design{name}" for name in variables], *customary):
         if all(name in names for name in wanted):
             return [names[name] for name in wanted]
     return None

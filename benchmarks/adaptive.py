@@ -1,0 +1,265 @@
+"""Adaptive experiments, judged by likelihoods that no decision uses.
+
+    python benchmarks/adaptive.py discounting [N]     24 questions, one at a time, about k and temperature; N participants (500)
+    python benchmarks/adaptive.py speed               seconds of a decision for one participant, and for a batch of 50
+    python benchmarks/adaptive.py regret [N]          the chosen question beside the best one by likelihood, N moments (60)
+    python benchmarks/adaptive.py retention [N]       power or exponential, 20 intervals: ours, exact greedy, random; N participants (200)
+    python benchmarks/adaptive.py bandits [N] [S]     the paper's four studies, adaptive minus fixed, N participants (60), S steps (1500)
+    python benchmarks/adaptive.py calibration [N]     ranks and reliability on adaptively made data, N participants (300)
+
+What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew. Numbers are printed as they come, so that a run that is
+stopped has told something.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tellapart as ta
+from tellapart.adaptive.by_answers import ByAnswers
+from tellapart.adaptive.learned import Learning
+from tellapart.adaptive.playing import Played, play
+from tellapart.adaptive.policy import Policy
+from tellapart.adaptive.stopping import Stopping, calibration_after, stop
+from tellapart.adaptive.worth import worth
+from tellapart.behavior import Behavior
+from tellapart.information.estimate import Floats
+from tellapart.information.exact import exact_values, log_evidences, log_posterior
+from tellapart.models.evidence import prior_points
+from tellapart.models.simulation import Simulations
+from tellapart.question import Question
+from tellapart.search.amortized import Amortized
+
+ROOT = Path(__file__).parents[1]
+for example in ("discounting", "retention"):
+    sys.path.insert(0, str(ROOT / "examples" / example))
+
+import discounting as money  # noqa: E402
+import retention as recall  # noqa: E402
+
+BATCH = 50
+"""Participants that are decided for together."""
+
+
+def kept(name: str) -> Path | None:
+    """Where what is learned for a benchmark is kept."""
+    folder = os.environ.get("TELLAPART_KEEP")
+    return Path(folder) / name if folder else None
+
+
+def questions_policy() -> Policy:
+    """Hyperbolic discounting, 24 questions one at a time, about k and temperature; the plan is 24 customary questions."""
+    task, question = money.Questions(blocks=24, trials=1), Question((money.hyperbolic(),), "estimate")
+    plan = task.baseline(1, np.random.default_rng(0))[0]
+    start = time.process_time()
+    policy = Learning(task, question, Amortized(), 1, kept("discounting")).policy(plan, None)
+    print(f"the law of answers: {time.process_time() - start:.0f} s of one core to learn or read", flush=True)
+    return policy
+
+
+def exact_nats(policy: Policy, people: Simulations) -> Floats:
+    """log p(v | y) / p(v) of participants by likelihood, (N,)."""
+    question, task = policy.way.question, policy.task
+    return exact_values(task, question, people, log_evidences(task, question, people.behavior, people.designs))
+
+
+def in_batches(policy: Policy, n: int, seed: int) -> list[Played]:
+    """Adaptive participants, a batch at a time."""
+    batches = []
+    for number, first in enumerate(range(0, n, BATCH)):
+        size = min(BATCH, n - first)
+        people = policy.way.question.simulate(policy.task, policy.plan, size, np.random.default_rng([seed, number]))
+        batches.append(play(policy, people, np.random.default_rng([seed, number, 1])))
+        values = np.concatenate([exact_nats(policy, one.simulations) for one in batches])
+        line = f"{len(values)} participants: {values.mean():.3f} ± {values.std(ddof=1) / len(values) ** 0.5:.3f} nats by likelihood"
+        seconds = [BATCH * float(s) for one in batches for s in one.seconds[0]]
+        print(f"{line}; a batch of {BATCH}: {np.median(seconds):.2f} s (median), {np.quantile(seconds, 0.95):.2f} s (95 %)", flush=True)
+    return batches
+
+
+def discounting(n: int = 500) -> None:
+    """The prize: 3.08 by exact greedy choice, 1.87 by 24 customary questions."""
+    policy = questions_policy()
+    in_batches(policy, n, 11)
+    people = policy.way.question.simulate(policy.task, policy.task.baseline(n, np.random.default_rng(5)), n, np.random.default_rng(12))
+    values = exact_nats(policy, people)
+    print(f"24 customary questions: {values.mean():.3f} ± {values.std(ddof=1) / n**0.5:.3f} nats")
+
+
+def speed() -> None:
+    """How long decisions take, with 0, 6, 12, 18 and 23 answers."""
+    policy, rng = questions_policy(), np.random.default_rng(3)
+    people = policy.way.question.simulate(policy.task, policy.task.baseline(BATCH, rng), BATCH, rng)
+    policy.decide(people.behavior[:1], people.designs[:1], 0)
+    one, many = [], []
+    for block in (0, 6, 12, 18, 23):
+        for i in range(20):
+            start = time.perf_counter()
+            policy.decide(people.behavior[i], people.designs[[i]], block)
+            one.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        policy.decide(people.behavior, people.designs, block)
+        many.append(time.perf_counter() - start)
+    print(f"one participant: {np.median(one):.3f} s (median), {np.quantile(one, 0.95):.3f} s (95 %); limit 1 s")
+    print(f"a batch of {BATCH}: {np.median(many):.2f} s (median), {max(many):.2f} s (longest); limit 8 s")
+
+
+def exact_gains(model: ta.LikelihoodModel, task: ta.Task, people: Behavior, run: Floats, rows: Floats) -> Floats:
+    """I(theta; answer | data) of rows (C, V) by likelihood, at points of the prior."""
+    points = prior_points(model, tuple(model.parameters))
+    count, b = len(next(iter(points.values()))), len(run)
+    single = type(task)(blocks=max(b, 1), trials=1)
+    log_weight = np.zeros(count)
+    if b:
+        everybody = Behavior({name: np.repeat(values[:, :b], count, 0) for name, values in people.fields.items()})
+        log_weight = model.log_likelihood(points, everybody, np.repeat(run[None], count, 0), single)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    heavy = np.argsort(-weight)[: int(np.searchsorted(np.sort(weight)[::-1].cumsum(), 1 - 1e-6)) + 1]
+    weight, some = weight[heavy] / weight[heavy].sum(), {name: values[heavy] for name, values in points.items()}
+    yes, one = Behavior({name: np.ones((len(heavy), 1, 1), np.int8) for name in people.fields}), type(task)(blocks=1, trials=1)
+    gains = []
+    for row in rows:
+        p = np.exp(model.log_likelihood(some, yes, np.repeat(row[None, None], len(heavy), 0), one))
+        gains.append(entropy(weight @ p) - weight @ entropy(p))
+    return np.array(gains)
+
+
+def entropy(p: Floats) -> Floats:
+    """Of yes or no."""
+    return np.asarray(-(p * np.log(np.maximum(p, 1e-300)) + (1 - p) * np.log(np.maximum(1 - p, 1e-300))))
+
+
+def regret(n: int = 60) -> None:
+    """The chosen question's exact gain beside that of the best of 3,000 others, refined twice."""
+    from tellapart.adaptive.candidates import Candidates
+
+    policy, rng = questions_policy(), np.random.default_rng(8)
+    model, lost, shares = money.hyperbolic(), [], []
+    people = policy.way.question.simulate(policy.task, policy.plan, n, rng)
+    played = play(policy, people, rng).simulations
+    for i in range(n):
+        block = int(rng.integers(0, 24))
+        candidates, run = Candidates(policy.task, played.designs[i, :block]), played.designs[i, :block]
+        rows = candidates.everywhere(3000, rng)
+        gains = exact_gains(model, policy.task, played.behavior[i], run, rows)
+        for width in (0.05, 0.01):
+            near = candidates.around(np.repeat(rows[np.argsort(-gains)[:20]], 20, 0), width, rng)
+            rows, gains = (
+                np.concatenate([rows, near]),
+                np.concatenate([gains, exact_gains(model, policy.task, played.behavior[i], run, near)]),
+            )
+        chosen = exact_gains(model, policy.task, played.behavior[i], run, played.designs[i, block][None])[0]
+        lost.append(gains.max() - chosen)
+        shares.append(lost[-1] / gains.max())
+        within = np.mean((np.array(lost) < 0.005) | (np.array(shares) < 0.02))
+        if i % 10 == 9 or i == n - 1:
+            line = f"{i + 1} moments: regret {np.mean(lost):.4f} nats on average ({100 * np.mean(shares):.1f} %), largest {max(lost):.4f}"
+            print(f"{line}; below 0.005 nats or 2 % in {100 * within:.0f} %", flush=True)
+
+
+def retention(n: int = 200) -> None:
+    """How often the true model is recognised after 20 intervals, the same participants each way."""
+    task, question = recall.Retention(blocks=20, trials=1), Question((recall.power(), recall.exponential()), "discriminate")
+    plan = task.baseline(1, np.random.default_rng(0))[0]
+    policy = Learning(task, question, Amortized(), 1, kept("retention")).policy(plan, None)
+    people = question.simulate(task, plan, n, np.random.default_rng(21))
+    ways = {"ours": play(policy, people, np.random.default_rng(22)).simulations}
+    report_accuracy(policy, "ours", ways["ours"])
+    anywhere = np.exp(np.random.default_rng(23).uniform(np.log(0.5), np.log(100), (n, 20, 1)))
+    random = play(policy, people, np.random.default_rng(22), designs=anywhere).simulations
+    report_accuracy(policy, "random intervals", random)
+    report_accuracy(policy, "exact greedy", greedy_retention(task, question, people, np.random.default_rng(22)))
+
+
+def report_accuracy(policy: Policy, name: str, people: Simulations) -> None:
+    """By exact posteriors: the data are judged, not the network."""
+    evidence = log_evidences(policy.task, policy.way.question, people.behavior, people.designs)
+    right = log_posterior(policy.way.question, evidence).argmax(1) == people.model
+    nats = exact_nats(policy, people)
+    n = len(right)
+    line = f"{name}: {right.mean():.3f} ± {right.std() / n**0.5:.3f} recognised"
+    print(f"{line}; {nats.mean():.3f} ± {nats.std() / n**0.5:.3f} nats by likelihood", flush=True)
+
+
+def greedy_retention(task: recall.Retention, question: Question, people: Simulations, rng: np.random.Generator) -> Simulations:
+    """The same participants with the interval that is best by likelihood at each trial, of 80."""
+    from dataclasses import replace
+
+    grid, n = np.geomspace(0.5, 100, 80), len(people)
+    points = [prior_points(model, ("a", "b")) for model in question.models]
+    curves = [points[0]["a"] * (grid[:, None] + 1) ** -points[0]["b"], points[1]["a"] * np.exp(-points[1]["b"] * grid[:, None])]
+    curves = [np.clip(curve, 1e-9, 1 - 1e-9) for curve in curves]
+    weights = [np.full((n, curve.shape[1]), 1 / curve.shape[1]) for curve in curves]
+    designs, answers = np.zeros((n, 20, 1)), np.zeros((n, 20, 1), np.int8)
+    for block in range(20):
+        averages = [weight @ curve.T / weight.sum(1, keepdims=True) for weight, curve in zip(weights, curves, strict=True)]
+        share = weights[0].sum(1, keepdims=True) / (weights[0].sum(1, keepdims=True) + weights[1].sum(1, keepdims=True))
+        gain = entropy(share * averages[0] + (1 - share) * averages[1]) - share * entropy(averages[0]) - (1 - share) * entropy(averages[1])
+        best = gain.argmax(1)
+        designs[:, block, 0] = grid[best]
+        truth = [people.truth(m) for m in range(2)]
+        p = np.zeros(n)
+        p[people.model == 0] = truth[0]["a"] * (grid[best][people.model == 0] + 1) ** -truth[0]["b"]
+        p[people.model == 1] = truth[1]["a"] * np.exp(-truth[1]["b"] * grid[best][people.model == 1])
+        answers[:, block, 0] = rng.random(n) < p
+        for weight, curve in zip(weights, curves, strict=True):
+            weight *= np.where(answers[:, block] == 1, curve[best], 1 - curve[best])
+    return replace(people, designs=designs, behavior=Behavior({"recalled": answers}))
+
+
+def bandits(n: int = 60, steps: int = 1500) -> None:
+    """The studies of the paper, with short searches: adaptive minus fixed."""
+    models = (ta.WSLTS(), ta.AEG(), ta.GLS())
+    studies = [(models, "discriminate", 2), *(((model,), "estimate", 3) for model in models)]
+    for asked, goal, blocks in studies:
+        name = goal if len(asked) > 1 else f"{goal} {asked[0].name}"
+        search = Amortized(steps=steps, survey=64, survey_simulations=300, finalists=3, finalist_simulations=2000, baselines=3)
+        study = ta.Study(ta.BernoulliBandit(3, blocks, 30), asked, goal, search=search)
+        result = ta.find_design(study)
+        learning = Learning(study.task, study.question, search, 1, None, steps)
+        found = worth(learning.policy(result.design, result.found.estimator), n, 31)
+        line = (
+            f"{name}: policy {found.policy.nats:.3f}, fixed {found.fixed.nats:.3f}, difference {found.difference} ({steps} steps, n = {n})"
+        )
+        print(f"{line}; a decision {found.seconds[0]:.2f} s (median), {found.seconds[1]:.2f} s (95 %); {found.verdict}", flush=True)
+
+
+def calibration(n: int = 300) -> None:
+    """Power or exponential, 20 intervals: model probabilities and ranks of parameters, after all blocks and when people stop."""
+    task, question = recall.Retention(blocks=20, trials=1), Question((recall.power(), recall.exponential()), "both")
+    plan = task.baseline(1, np.random.default_rng(0))[0]
+    way = Learning(task, question, Amortized(), 1, kept("retention")).policy(plan, None).way
+    assert isinstance(way, ByAnswers)
+    played = play(Policy(way, plan), question.simulate(task, plan, n, np.random.default_rng(41)), np.random.default_rng(42))
+    for words, blocks in (
+        ("after 20 blocks", np.full(n, 20)),
+        ("stopped at 0.8", stop(played, asked_about_models(question), Stopping(0.8)).blocks),
+    ):
+        models, parameters = calibration_after(played, blocks)
+        assert models is not None
+        print(f"{words}: models {models.verdict}, exponent {models.exponent:.2f} ± {models.exponent_se:.2f}, error {models.error:.3f}")
+        for part in parameters:
+            print(f"  {part.model}.{part.parameter}: {part.verdict}, p = {part.p:.3f}")
+
+
+def asked_about_models(question: Question) -> Question:
+    """The question about models alone."""
+    return Question(question.models, "discriminate", question.prior)
+
+
+def main() -> None:
+    """Run what is named."""
+    ways = {f.__name__: f for f in (discounting, speed, regret, retention, bandits, calibration)}
+    if len(sys.argv) < 2 or sys.argv[1] not in ways:
+        sys.exit(__doc__)
+    ways[sys.argv[1]](*(int(number) for number in sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    main()
