@@ -38,10 +38,11 @@ class Table:
     @torch.no_grad()
     def _laws(self) -> list[Tensor]:
         """p, for each model (C, O, J)."""
-        x, parts = self.answers.described(self.rows, self.block), []
+        pieces, parts = np.array_split(self.rows, max(1, len(self.rows) // 64)), []
         for law, known in zip(self.answers.laws, self.answers.points_known, strict=True):
             z = torch.from_numpy(known.astype(np.float32))
-            parts.append(torch.cat([law(z, some[:, None]).exp().transpose(1, 2).contiguous() for some in x.split(64)]))
+            laws = [law(z, self.answers.described(piece, self.block)[:, None]).exp() for piece in pieces]
+            parts.append(torch.cat([p.transpose(1, 2).contiguous() for p in laws]))
         return parts
 
     @cached_property

@@ -176,12 +176,13 @@ class Kernel:
         self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task, resets: bool
     ) -> tuple[Behavior, NDArray[np.bool_]]:
         """What participants do in a block after what was recorded of those before it, and who could not be simulated, (N,)."""
-        responses, outcomes, mask = (array.copy() for array in recorded(task, behavior))
+        responses, outcomes, mask = recorded(task, behavior)
+        responses, outcomes, mask = responses.copy(), outcomes.copy(), mask.copy()
         lengths, score = np.zeros(behavior.shape[:2], np.int64), np.zeros(len(behavior))
         lengths[:, :block], lengths[:, block] = task.trials, task.lengths(designs)[:, block]
         mask[:, block:] = False
-        self._run(None, task, block, resets, theta, designs, lengths, started(seeds), *(arrays := (responses, outcomes, mask)), score)
-        return as_behavior(task, *arrays), np.isnan(score)
+        self._run(None, task, block, resets, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
+        return as_behavior(task, responses, outcomes, mask), np.isnan(score)
 
     def _run(self, threads: int | None, task: Task, given: int, resets: bool, *arrays: NDArray[Any]) -> None:
         whole, rest = tuple(map(np.ascontiguousarray, arrays)), (numbers_of(task), given, resets)
