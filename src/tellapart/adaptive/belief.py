@@ -27,6 +27,9 @@ DRAWS, LEAST = 1024, 60
 MOVES = 4
 """Steps of the random walk after each stage."""
 
+TOGETHER = 16
+"""Blocks whose answers are looked at in one piece."""
+
 REMEMBERED = 4000
 """Blocks that are looked up once."""
 
@@ -142,9 +145,13 @@ def _at_points(answers: Answers, m: int, said: Said) -> Floats:
 @torch.no_grad()
 def _log_likelihood(answers: Answers, m: int, said: Said, known: Floats) -> Floats:
     """log p(answers | theta) of each draw, (J,)."""
-    x, z = answers.described(said.rows, said.block), torch.from_numpy(known.astype(np.float32))
+    z, total = torch.from_numpy(known.astype(np.float32)), np.zeros(len(known))
     seen = torch.from_numpy(np.log(np.maximum(said.seen, 1e-300)).astype(np.float32))
-    return np.asarray(torch.logsumexp(answers.laws[m](z, x[:, None]) + seen[:, None], -1).sum(0).double().numpy())
+    for start in range(0, len(said.rows), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        log_p = answers.laws[m](z, answers.described(said.rows[part], said.block[part])[:, None]) + seen[part, None]
+        total += torch.logsumexp(log_p, -1).sum(0).double().numpy()
+    return total
 
 
 def _step(score: Floats, most: float) -> float:
