@@ -173,7 +173,8 @@ class DesignResult:
         from .adaptive.learned import Learning
 
         study, files = self.study, self.folder.path if self.folder.path.is_dir() else None
-        learning = Learning(study.task, study.question, study.search, study.seed, files)
+        steps = int(getattr(study.search, "steps", 0))  # a study that is trained briefly learns this briefly too
+        learning = Learning(study.task, study.question, study.search, study.seed, files, steps)
         return learning.policy(self.design, self.found.estimator, progress)
 
     def next_design(self, data: Any, id: Any = None, designs: ArrayLike | None = None, progress: Progress = unheard) -> Any:

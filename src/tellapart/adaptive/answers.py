@@ -37,7 +37,7 @@ WIDTH, TRIES = 64, 4
 POINTS = 4096
 """Points of the prior of each model."""
 
-STEPS, EXAMPLES, RATE = 4000, 4096, 4e-3
+STEPS, EXAMPLES, RATE = 3000, 4096, 4e-3
 """Steps of training for each model, simulated blocks in each, and Adam's rate at its peak."""
 
 

@@ -1,0 +1,113 @@
+"""`tellapart next` and `tellapart adapt`, from a study folder to what they print, and the section of the report."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import tellapart as ta
+from tellapart.cli import app
+from tellapart.run import Run
+from tellapart.study import Study
+
+STUDY = """\
+[study]
+name = "signals"
+goal = "discriminate"
+[task]
+use = "yes_no:Signals"
+blocks = 3
+[[models]]
+use = "yes_no:steep"
+[[models]]
+use = "yes_no:flat"
+[search]
+method = "amortized"
+steps = 60
+survey = 16
+survey_simulations = 50
+finalists = 1
+finalist_simulations = 100
+baselines = 2
+baseline_simulations = 50
+"""
+
+DATA = "participant,block,trial,yes,design.signal\na,0,0,1,0.5\nb,0,0,0,0.5\nb,1,0,1,1.5\nc,0,0,1,0\nc,1,0,1,1\nc,2,0,1,2\n"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("signals")
+    shutil.copy(Path(__file__).parent / "yes_no.py", path)
+    (path / "study.toml").write_text(STUDY)
+    (path / "data.csv").write_text(DATA)
+    Run.open(Study.from_file(path), path / "run").design()
+    return path
+
+
+def test_next_prints_a_block_for_each_participant(folder):
+    result = run("next", folder, folder / "data.csv")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.strip().splitlines()
+    assert "a: block 1: signal" in lines[0]
+    assert "over the planned block" in lines[0]
+    assert "b: block 2" in lines[1]
+    assert lines[2] == "c: all blocks are done"
+
+
+def test_decisions_are_kept_and_replayed(folder):
+    kept = folder / "next.json"
+    assert run("next", folder, folder / "data.csv", "--out", kept).exit_code == 0
+    again = run("next", folder, folder / "data.csv", "--replay", kept, "--json")
+    assert again.exit_code == 0, again.output
+    assert len(json.loads(kept.read_text())["decisions"]) == 2
+    (folder / "other.csv").write_text(DATA.replace("a,0,0,1", "a,0,0,0"))
+    changed = run("next", folder, folder / "other.csv", "--replay", kept)
+    assert changed.exit_code == 2
+    assert "participant a" in changed.output
+
+
+def test_one_participant_in_python(folder):
+    result = Run.finished(Study.from_file(folder), folder / "run").result()
+    behavior = ta.Behavior({"yes": [[[1]], [[0]]]}, participants=["p1", "p2"])
+    one = result.next_design(behavior, id="p2")
+    assert one.participant == "p2"
+    assert one == result.next_design(behavior)[1]
+    with pytest.raises(ta.DataError, match="no such participant"):
+        result.next_design(behavior, id="p9")
+
+
+def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
+    result = run("adapt", folder, "--n", "20")
+    assert result.exit_code == 0, result.output
+    for word in ("policy", "fixed", "difference", "stopping", "calibration", "a decision", "dapting is"):
+        assert word in result.stdout or "not clear" in result.stdout
+    kept = json.loads((folder / "run" / "adaptive.json").read_text())
+    assert kept["verdict"] in ("worth it", "not worth it here", "not clear")
+    from tellapart.report.adapting import given_figure, in_words, worth_figure
+
+    assert "worth it" in in_words(kept)
+    worth_figure(kept["curve"])
+    given_figure(kept["designs"], ["signal"], [-3], [3], kept["designs"][0])
+
+
+def test_two_stages_from_the_command_line(folder):
+    result = run("adapt", folder, "--n", "20", "--stages", "1", "--json")
+    assert result.exit_code == 0, result.output
+    assert set(json.loads(result.stdout)) == {"right", "gain"}
+    assert run("adapt", folder, "--n", "20", "--stages", "3").exit_code == 2
+
+
+def test_without_a_run_the_fix_is_said(tmp_path, folder):
+    shutil.copy(folder / "study.toml", tmp_path)
+    shutil.copy(folder / "yes_no.py", tmp_path)
+    for command in (("next", tmp_path, folder / "data.csv"), ("adapt", tmp_path)):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "tellapart design" in result.output
