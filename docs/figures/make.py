@@ -1,5 +1,6 @@
 """Draw the figures of docs/how-it-works.md: `python docs/figures/make.py`. Takes a minute or two."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,22 @@ def loose_bounds():
         return figure
 
 
+def recognised():
+    """How many of 100 people are recognised, with customary and with recommended questions; from docs/numbers/discounting.json."""
+    kept = json.loads((HERE.parent / "numbers" / "discounting.json").read_text())
+    ours, theirs = 100 * kept["recommended"]["accuracy"], 100 * np.mean([one["accuracy"] for one in kept["customary"]])
+    with styled():
+        figure, axes = canvas(WIDE, 1.9)
+        bars = axes.barh([1, 0], [theirs, ours], 0.6, color=["white", OURS], edgecolor=[HABIT, OURS], hatch=["///", ""])
+        axes.axvline(100 / 3, color=GREY, ls=":", lw=1.2)
+        axes.text(100 / 3, 1.45, "guessing", color=GREY, ha="center", fontsize=9)
+        axes.bar_label(bars, [f"{theirs:.0f}", f"{ours:.0f}"], padding=4, fontweight="bold")
+        axes.set_yticks([1, 0], ["customary questions", "recommended questions"])
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("of 100 people, how many are recognised by 24 answers?")
+        return figure
+
+
 def posterior_and_information():
     """A posterior before and after data: information is how much more probable the truth has become."""
     x = np.linspace(0, 1, 200)
@@ -85,6 +102,7 @@ def verdicts():
 def main():
     save(loose_bounds(), HERE / "loose-bounds")
     save(posterior_and_information(), HERE / "information")
+    save(recognised(), HERE / "recognised")
     for name, figure in verdicts():
         save(figure, HERE / name)
     for png in HERE.glob("*.png"):

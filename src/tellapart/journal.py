@@ -48,9 +48,14 @@ class Journal:
 
     def put_failures(self, failures: Sequence[Any]) -> None:
         """Keep simulations that failed (a `Failure` each), every one of them once, however often it is met."""
-        for failure in failures:
-            text = json.dumps(asdict(failure), sort_keys=True)
-            self.put(f"failure/{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}", json.loads(text))
+        texts = [json.dumps(asdict(failure), sort_keys=True) for failure in failures]
+        rows = [(f"failure/{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}", text) for text in texts]
+        try:
+            with self._connection:  # one transaction: a disk that is waited for once
+                self._connection.execute("BEGIN")
+                self._connection.executemany("INSERT INTO entries VALUES (?, ?) ON CONFLICT (key) DO NOTHING", rows)
+        except sqlite3.Error as error:
+            raise _damaged(self.folder, error) from error
 
     def items(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
         """Keys that begin with `prefix` and their values, in the order of the keys."""

@@ -66,7 +66,7 @@ class Amortized(Search):
         unfinished: The share of participants that are trained on as if they had stopped early or missed trials, so that the same
             network serves shorter experiments and gaps.
         survey: Designs estimated after a round, counted in `survey_simulations`; more of them the more values a design has.
-        survey_simulations: Participants that a design is worth on average: half as many for a look at it, four times as many for a race.
+        survey_simulations: Participants that a design is worth on average: an eighth for a look at it in a climb, twice as many for a race.
         finalists: Designs estimated again in the end.
         finalist_simulations: Participants for each of them; twice as many for the report of the chosen one.
         baselines: Designs of the task's baseline to compare with.

@@ -24,9 +24,9 @@ from ..tasks.space import DesignSpace
 Estimate = Callable[[Floats, int], list[Pointwise]]
 """What participants contribute at designs (D, B, V), so many participants at each, the same ones at all."""
 
-TRIED = 16
+TRIED = 64
 """Alternatives of a block that are looked at."""
-RACING = 2
+RACING = 3
 """How many of them race the present design."""
 
 

@@ -123,7 +123,9 @@ def learn_from_stream(plan: Plan, number: int, designs: Mixture, tell: Tell) -> 
     source = Stream(plan.estimator, designs, plan.batch, (plan.job.seed, plan.purpose), plan.unfinished)
 
     def keep(trainer: Trainer) -> None:
-        plan.job.journal.put_failures(source.failures)
+        new = [*source.failures]
+        plan.job.journal.put_failures(new)
+        del source.failures[: len(new)]
         trainer.save(file)
 
     end = round(ROUNDS[number] * plan.steps)

@@ -54,7 +54,7 @@ class Surveyor:
 
     Arguments:
         space: Where they are looked for.
-        n: Participants of a look at a design; a look in a climb has half as many, a race four times as many.
+        n: Participants of a look at a design; a look in a climb has an eighth of them, a race twice as many.
         seed: Where randomness starts.
     """
 
@@ -83,7 +83,7 @@ class Surveyor:
 
     def climb(self, surveyed: Survey, participants: int, keep: int) -> Survey:
         """Climbs from surveyed designs, best first, as far as so many participants lead; the designs come back too."""
-        few, many, starts = max(50, self.n // 2), 4 * self.n, surveyed.designs
+        few, many, starts = max(50, self.n // 8), 2 * self.n, surveyed.designs
         each, ends = self.space.blocks * (TRIED * few + RACING * many), list[Floats]()
         passes = int((participants - keep * many) // each)
         if passes < 1:
