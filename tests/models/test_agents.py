@@ -229,14 +229,13 @@ def test_memory_may_go_on_from_block_to_block():
             def start(self, arms):
                 return np.zeros(arms)
 
-            def choose(self, state):
-                shares = np.zeros(state.size)
-                shares[int(state.sum()) % state.size] = 1.0
-                return shares
+            def choose(self, state):  # a list will do
+                return [1.0 if k == int(state.sum()) % state.size else 0.0 for k in range(state.size)]
 
             def learn(self, state, choice):
                 state[choice] += 1
 
+        assert Count().not_compiled(SMALL) is None
         return Count().simulate({"a": np.zeros(1)}, np.full((1, 2, 3), 0.5), np.random.default_rng(0), SMALL).fields["choice"][0]
 
     np.testing.assert_array_equal(made(True), [np.arange(8) % 3] * 2)

@@ -110,7 +110,7 @@ class AtTask:
     def _source(self) -> str:
         calls, later = self._calls, "design, block, trial, numbers"
         shares = calls.get("choose", "np.zeros(0)")
-        shares = f"pair({shares})" if self._one_share else shares
+        shares = f"pair({shares})" if self._one_share else f"np.asarray({shares})"
         draw = calls.get("respond", f"drawn({shares}, int(numbers[0]), stream)")
         log_p = f"log_share({shares}, int(numbers[0]), response)" if "choose" in calls else calls.get("log_density", "0.0")
         learn = calls.get("learn", "state")
