@@ -275,7 +275,9 @@ def run_tests(folder: Path, name: str, tests: list[str], known: dict[str, list[A
     os.chdir(folder)
     sys.path.insert(0, str(folder / "src"))
     order = Order(folder / "src" / "tellapart" / name, known)
-    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}", *tests], plugins=[order])
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # some of them take longer to import than most tests to run
+    quick = ["-x", "-q", "-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    code = pytest.main([*quick, *tests], plugins=[order])
     if known is None:
         out.write_text(json.dumps(order.seen))
     os._exit(int(code))
@@ -312,7 +314,7 @@ def main() -> None:
     if options.list:
         print(*mutants, sep="\n")
         return
-    for heavy in ("numpy", "scipy.stats", "pandas", "torch", "zuko", "numba", "pytest", "hypothesis"):
+    for heavy in ("numpy", "scipy.stats", "scipy.optimize", "pandas", "torch", "zuko", "numba", "pydantic", "pytest", "hypothesis"):
         __import__(heavy)
     with tempfile.TemporaryDirectory() as temporary:
         report(Path(temporary), mutants, options.limit)

@@ -166,7 +166,7 @@ def test_a_validation_has_everything_side_by_side(checked):
     assert [part.label for part in checked.designs] == ["recommended", "baseline"]
     for part in checked.designs:
         assert part.confusion.n == part.n == part.calibration.n == 400
-        assert sum(one.n for one in part.missed) == 800
+        assert sum(one.n for _, one in part.missed) == 800
         assert part.failed == 0
         assert part.confusion_at.n == 120
         assert len(part.recovery) == len(part.averaged) == sum(one.by == "value" for one in part.calibration.parameters) == 5
@@ -192,7 +192,10 @@ def test_words_say_on_how_many_participants_they_rest_and_what_they_would_have_n
     lines = in_words(checked)
     assert lines[0].startswith("The recommended design tells more")
     assert sum("n 400 simulated participants" in line for line in lines) == 2
-    assert sum(line.startswith(("  With up to half of the trials missed:", "  With more than half missed:")) for line in lines) == 4
+    assert (
+        sum(line.startswith(("  With up to half of the trials missed:", "  With more than half of the trials missed:")) for line in lines)
+        == 4
+    )
     assert sum("1 of 3,000" in line for line in lines) == 6  # a third of the level for each
     assert all("Noticed in 9 of 10 validations would be log-odds" in line for line in lines if "400 simulated" in line)
     assert any("% too narrow or" in line for line in lines)

@@ -218,10 +218,10 @@ def _calibration(content: Content) -> list[tuple[str, str, list[Panel]]]:
     """
     sections = []
     for heading, part in _pairs(content):
-        for number, (data, calibration) in enumerate(zip(("complete data", *words.MISSED), (part.calibration, *part.missed), strict=False)):
+        for number, (data, calibration) in enumerate([("complete data", part.calibration), *part.missed]):
             shown = number == 0 or not calibration.sound
-            panels = _calibration_panels(calibration, f"{heading},\n{data.lower()}", f"{part.label}-{number}") if shown else []
-            sections.append((f"{heading}, {data.lower()}", words.calibration_in_words(calibration), panels))
+            panels = _calibration_panels(calibration, f"{heading},\n{data}", f"{part.label}-{number}") if shown else []
+            sections.append((f"{heading}, {data}", words.calibration_in_words(calibration), panels))
     return sections
 
 

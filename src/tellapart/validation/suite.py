@@ -37,6 +37,9 @@ VERSION = 2
 READ = 230_000
 """Participants that an independent reader learns from, unless the estimator itself learned from few."""
 
+FEWEST = 30
+"""Of fewer participants nothing is said."""
+
 DRAWS_AT = 40
 """Draws from each posterior that is averaged with others: few are enough."""
 
@@ -55,8 +58,8 @@ class DesignValidation:
         recovery: Of each parameter.
         averaged: Averaged marginal posteriors at given parameters.
         calibration: Are probabilities as good as they say, for complete data?
-        missed: Are they for participants who missed up to half of the trials, and for those who missed more? Empty if the estimator takes
-            complete data only, or if they were too few to tell.
+        missed: Are they for participants who missed up to half of the trials, and for those who missed more? With who they are, in words;
+            empty if the estimator takes complete data only.
         exact: Against what likelihoods tell, where there are some.
         reading: What an independent reader found that the estimator missed, if one looked.
     """
@@ -70,7 +73,7 @@ class DesignValidation:
     recovery: tuple[Recovery, ...]
     averaged: tuple[AveragedPosterior, ...]
     calibration: Calibration
-    missed: tuple[Calibration, ...]
+    missed: tuple[tuple[str, Calibration], ...]
     exact: ExactComparison | None
     reading: Reading | None = None
 
@@ -216,12 +219,13 @@ class _Checker:
         incomplete = not self.estimator.complete_only
         level = self.false_alarm / (3 if incomplete else 1)
         calibrated, failed = calibration(whole, rng, level), whole.failed + at.failed
-        missed: list[Calibration] = []
+        missed: list[tuple[str, Calibration]] = []
         if incomplete:
             tell(4, "calibration with missed trials")
             gaps = take_part(self.estimator, designs, 2 * self.n, rng, missed=True)
             share, failed = gaps.simulations.behavior.mask.mean((1, 2)), failed + gaps.failed
-            missed = [calibration(gaps.among(chosen), rng, level) for chosen in (share >= 0.5, share < 0.5)]
+            groups = (("up to half of the trials missed", share >= 0.5), ("more than half of the trials missed", share < 0.5))
+            missed = [(who, calibration(gaps.among(them), rng, level)) for who, them in groups if them.sum() >= FEWEST]
         tell(5, "done")
         return DesignValidation(
             label,

@@ -12,9 +12,6 @@ from .confusion import Confusion
 from .recovery import Recovery
 from .suite import DesignValidation, Validation
 
-MISSED = ("With up to half of the trials missed", "With more than half missed")
-"""Who the calibrations of participants with missed trials are about."""
-
 ABOVE = 4
 """By so many standard errors an estimate may be above an upper bound by chance."""
 
@@ -33,7 +30,7 @@ def _design_in_words(part: DesignValidation) -> list[str]:
     lines += [reading_in_words(part.reading)] if part.reading else []
     lines += [] if part.exact or part.reading else ["How much the estimate misses was not looked into."]
     lines += [calibration_in_words(part.calibration)]
-    lines += [f"{who}: {calibration_in_words(one)}" for who, one in zip(MISSED, part.missed, strict=False)]
+    lines += [f"With {who}: {calibration_in_words(one)}" for who, one in part.missed]
     lines += [confusion_in_words(part.confusion)] if part.confusion else []
     lines += [recovery_in_words(one) for one in part.recovery]
     return lines + ([failures_in_words(part.failed)] if part.failed else [])
