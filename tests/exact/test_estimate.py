@@ -68,6 +68,8 @@ def test_a_difference_of_influences_keeps_the_difference_of_means():
 
 def test_parts_are_put_together_in_order():
     parts = [points(failed=1, correct=MODEL == 0), points(VALUES + 1, failed=2, correct=MODEL == 1)]
+    alone = Pointwise.concatenate(parts[:1])
+    assert (alone.estimate(), alone.kind, alone.prior) == (parts[0].estimate(), "lower bound", PRIOR)
     whole = Pointwise.concatenate(parts)
     assert whole.values.tolist() == [*VALUES, *(VALUES + 1)]
     assert whole.correct.tolist() == [True] * 3 + [False] * 5 + [True] * 2
