@@ -174,12 +174,13 @@ def keep(kind: str, name: str, found: dict[str, Any]) -> None:
 def measured(kept: dict[str, Any]) -> str:
     """What was measured, as the page tells it."""
     ordered = by_gain(kept["scan"])
-    first, last = ([name for name, _ in part] for part in (ordered[:3], ordered[3:][-3:]))
+    clear = [name for name, row in ordered if gain(row) > 2 * gain_error(row)]
+    answer = f"Choosing the design is worth most for: {in_words(kept, clear[:3])}." if clear else "No gain is beyond twice its error yet."
     sizes = sorted({row["designs"] for _, row in ordered}), sorted({row["best"]["n"] for _, row in ordered})
     lines = [
-        f"Choosing the design is worth most for: {in_words(kept, first)}." + (f" Least for: {in_words(kept, last)}." if last else ""),
+        answer,
         "",
-        f"Sizes: {spanned(sizes[0])} designs were looked at for each question; the information of the best is from {spanned(sizes[1])} "
+        f"{len(ordered)} of {len(CASES)} questions have been measured so far. {spanned(sizes[0])} designs were looked at for each question; the information of the best is from {spanned(sizes[1])} "
         "participants who had no part in choosing it. ± is one standard error.",
         "",
         "| question | task | models | customary | best | gain |",
