@@ -180,7 +180,8 @@ def measured(kept: dict[str, Any]) -> str:
     lines = [
         answer,
         "",
-        f"{len(ordered)} of {len(CASES)} questions have been measured so far. {spanned(sizes[0])} designs were looked at for each question; the information of the best is from {spanned(sizes[1])} "
+        f"{len(ordered)} of {len(CASES)} questions have been measured so far. {spanned(sizes[0])} designs were looked at for each "
+        f"question; the information of the best is from {spanned(sizes[1])} "
         "participants who had no part in choosing it. ± is one standard error.",
         "",
         "| question | task | models | customary | best | gain |",
