@@ -108,10 +108,8 @@ def coverage(result: DesignResult) -> None:
         effects = ta.random_effects(evidence[chosen], names)
         held.append((effects.low <= r) & (r <= effects.high))
     share = np.mean(held, axis=0)
-    print(
-        "coverage of 90 % intervals over 500 groups of 100: " + ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(names, share, strict=True))
-    )
-    print(f"  all models together: {100 * share.mean():.1f} %")
+    listed = ", ".join(f"{name} {100 * held_by:.1f} %" for name, held_by in zip(names, share, strict=True))
+    print(f"coverage of 90 % intervals over 500 groups of 100: {listed}; all models together {100 * share.mean():.1f} %")
 
 
 def planted(result: DesignResult) -> None:
@@ -154,9 +152,8 @@ def unlike(result: DesignResult) -> None:
     estimator.question = ta.Question(tuple(Plain(model) for model in question.models), question.goal, question.prior)
     started = time.time()
     evidence = likelihood_evidence(estimator, people, where)
-    print(
-        f" with likelihoods {divergence(exact, evidence.probabilities(question.prior)):.4f}; {evidence.words} {time.time() - started:.0f} s"
-    )
+    sampled = divergence(exact, evidence.probabilities(question.prior))
+    print(f"  with likelihoods {sampled:.4f}; {evidence.words} {time.time() - started:.0f} s")
     estimator.question = question
     started = time.time()
     refined = refine(estimator, people, where)
@@ -171,10 +168,8 @@ def power(result: DesignResult) -> None:
     rng = np.random.default_rng(9)
 
     def right(_: Any, sizes: Any) -> list[bool]:
-        counts = rng.multinomial(max(sizes), r)
-        parts = [
-            ta.simulate_models(study.task, [m], result.design, k, rng).behavior for m, k in zip(study.models, counts, strict=True) if k
-        ]
+        counts = zip(study.models, rng.multinomial(max(sizes), r), strict=True)
+        parts = [ta.simulate_models(study.task, [model], result.design, n, rng).behavior for model, n in counts if n]
         everybody = ta.Behavior.concatenate(parts)[rng.permutation(max(sizes))]
         evidence = network_evidence(result.found.estimator, everybody, at(result, max(sizes)), 1).log_evidence
         return [bool(ta.random_effects(evidence[:n], names).protected[0] >= 0.95) for n in sizes]
@@ -193,7 +188,8 @@ def thousand(result: DesignResult) -> None:
         started, cpu = time.time(), time.process_time()
         found = result.analyse([table])
         ta.write_analysis(Path(folder) / "page.html", study.name, found, study.question)
-        print(f"thousand: {time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s CPU; group p {found.prediction.group_p:.3f}")
+        took = f"{time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s of one core"
+        print(f"thousand: {took}; group p {found.prediction.group_p:.3f}")
 
 
 def main() -> None:

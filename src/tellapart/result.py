@@ -24,7 +24,7 @@ from .workers import Workers, simulating_with
 if TYPE_CHECKING:
     from .adaptive.policy import Policy
     from .adaptive.worth import Worth
-    from .data.understand import Understanding
+    from .data.understanding import Understanding
     from .estimators.base import Estimator
     from .groups.analysis import Analysis, AnalysisSettings
     from .validation.suite import Validation
@@ -273,7 +273,8 @@ class DesignResult:
 
     def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, ArrayLike]:
         """Data in any form, understood, and what each participant was run at."""
-        from .data.understand import Understanding, understand
+        from .data.understand import understand
+        from .data.understanding import Understanding
 
         if isinstance(data, Behavior):
             data = Understanding(self.study.task.check(data), ())

@@ -193,6 +193,38 @@ def test_jspsych_csv(tmp_path):
     assert_same(understand([tmp_path / "jspsych.csv"], THREE).behavior, behavior)
 
 
+def test_feedback_on_a_screen_of_its_own(tmp_path):
+    """The outcome is in the row after the response; who it is says `run_id`, as cognition.run writes it."""
+    behavior = simulate(THREE)
+    screens = []
+    for r in rows_of(behavior):
+        own = {"run_id": r["participant"], "block": r["block"]}
+        screens.append({"trial_type": "html-button-response", "response": r["choice"], "reward": None, **own})
+        screens.append({"trial_type": "html-keyboard-response", "response": None, "reward": r["reward"], **own})
+    (tmp_path / "a.json").write_text(json.dumps(screens))
+    found = understand([tmp_path / "a.json"], THREE)
+    assert_same(found.behavior, behavior)
+    assert "after its response" in reading(found, "outcomes")
+    del screens[5]
+    (tmp_path / "b.json").write_text(json.dumps(screens))
+    with pytest.raises(TableError, match="'reward' is empty in"):
+        understand([tmp_path / "b.json"], THREE)
+
+
+def test_what_is_nested_is_known_by_its_last_name(tmp_path):
+    behavior = simulate(THREE, ["p1"])
+    rows = [{"stage": "main", "response": {"choice": r["choice"]}, "shown": {"reward": r["reward"]}} for r in rows_of(behavior)]
+    (tmp_path / "a.json").write_text(json.dumps([{"participantId": "p1", "data": [{"type": "consent"}, *rows]}]))
+    assert_same(understand([tmp_path / "a.json"], THREE).behavior, behavior)
+
+
+def test_a_row_for_each_person_is_to_be_turned(tmp_path):
+    path = write(tmp_path / "wide.csv", ["participant", "choice_1", "choice_2", "reward_1", "reward_2"], [("a", 0, 1, 1, 0)])
+    with pytest.raises(TableError, match="turn choice_1, choice_2 into rows") as caught:
+        understand([path], TWO)
+    assert len(caught.value.problems) == 2
+
+
 def test_psychopy_csv(tmp_path):
     """Loops with dots in their names, keys as words, rows of instructions in which nearly all is empty."""
     behavior = simulate(THREE, ["001", "002"])
@@ -357,8 +389,7 @@ def test_the_section_of_a_study_file(tmp_path):
     path = write(tmp_path / "a.csv", ["who", "trial", "choice", "reward"], rows)
     section = {"columns": {"participant": "who"}, "codes": {"choice": ["blue", "red"]}}
     assert_same(understand([path], TWO, TableSettings.of(section)).behavior, behavior)
-    with pytest.raises(ta.StudyError, match="'colums' is unknown"):
-        TableSettings.of({"colums": {}})
+    assert TableSettings.of(TableSettings.of(section).written()) == TableSettings.of(section)
 
 
 @pytest.mark.parametrize(("ending", "package"), [(".xlsx", "openpyxl"), (".parquet", "pyarrow")])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ..data.understand import Understanding
+    from ..data.understanding import Understanding
     from ..study import Study
 
 Files = Annotated[list[Path], typer.Argument(metavar="DATA…", help="Data files, or folders of them.", show_default=False)]

@@ -12,7 +12,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 PARTICIPANT = _names("""
     participant participantid participantlabel participantnumber subject subjectid subjid subj subjectnumber subjectnr sub subid
-    prolificpid prolificid pid ppid ppt workerid userid person player respondent vp vpn id
+    prolificpid prolificid pid ppid ppt workerid userid person player respondent vp vpn id runid
 """)
 BLOCK = _names("block blocknumber blocknum blockno blockid blockindex blocks blocksthisn game gamenumber gameid run runnumber bandit")
 TRIAL = _names("""

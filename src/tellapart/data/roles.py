@@ -1,11 +1,12 @@
 """Which column is what: by the names that people give to participants, blocks, trials, responses and outcomes (`names.py`).
 
-A column that the user named counts; then one whose name is the very word; then one with a customary name. Where two columns could be
-meant and do not say the same, it is asked.
+A column that the user named counts; then one whose name is the very word; then one with a customary name; then one whose name has such
+a name after its last dot, as what was nested in JSON has. Where two columns could be meant and do not say the same, it is asked.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Iterable, Sequence
 
 from .collect import FILE_PERSON
@@ -22,6 +23,7 @@ def find_column(
         return _named(table, what, settings.columns[what], findings)
     free = [column for column in table.columns if column not in taken and column != FILE_PERSON]
     candidates = [column for name in names for column in free if plain(column) == name]
+    candidates = candidates or [column for name in names for column in free if plain(column.rsplit(".", 1)[-1]) == name]
     filled = [column for column in candidates if any(table[column])] or candidates
     if len(filled) > 1 and plain(filled[0]) != names[0] and not all(_alike(table[filled[0]], table[other]) for other in filled[1:]):
         answers = [(f"'{column}' (values {_values(table[column])})", f"--columns {what}={_quoted(column)}") for column in filled]
@@ -33,7 +35,9 @@ def ask_for_column(table: RawTable, what: str, holds: str, taken: Iterable[str],
     """There is no column with a customary name: say so, with what there is."""
     free = [column for column in table.columns if column not in taken and column != FILE_PERSON and any(table[column])]
     have = f"The columns not yet understood: {some(free, 12)}." if free else "All columns are taken."
-    findings.mend(f"No column is named like {what} ({holds}). {have}", f"--columns {what}=NAME, or rename the column to '{what}'")
+    wide = [column for column in free if re.fullmatch(rf"{plain(what)}\d+", plain(column))]
+    fix = f"one row for each trial: turn {some(wide, 3)} into rows" if len(wide) > 1 else f"--columns {what}=NAME"
+    findings.mend(f"No column is named like {what} ({holds}). {have}", f"{fix}, or rename the column to '{what}'")
 
 
 def _named(table: RawTable, what: str, column: str, findings: Findings) -> str | None:

@@ -5,7 +5,6 @@ All that is wrong is told at once; where two readings are possible it is asked. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
@@ -18,59 +17,22 @@ from .codes import find_coding
 from .collect import FILE_PERSON, collect
 from .designs import designs_in_data, designs_in_table
 from .gain_loss import net_outcome
-from .names import BLOCK, GROUP, PARTICIPANT, TRIAL, names_of
+from .groups import groups_and_conditions
+from .later_rows import from_later_rows
+from .names import BLOCK, PARTICIPANT, TRIAL, names_of
 from .places import Places, find_places
 from .problems import Findings, some
-from .raw import RawTable, Texts, is_missing, plain
+from .raw import RawTable, Texts, is_missing
 from .roles import ask_for_column, find_column
 from .rows import trial_rows
 from .settings import TableSettings
+from .understanding import Floats, Understanding
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-
 FEW = 10
 """A person with fewer recorded trials is named."""
-
-
-@dataclass(frozen=True, eq=False)
-class Understanding:
-    """A table, understood.
-
-    Arguments:
-        behavior: The data of N participants.
-        lines: What was understood: what, from which column, how.
-        designs: What they were run at, (N, B, V), if the table says so.
-        groups: Name to a text for each participant, (N,).
-        conditions: Name to a text for each participant and block, (N, B).
-        variables: Names of the design variables, V.
-        source: What to call the table.
-    """
-
-    behavior: Behavior
-    lines: tuple[tuple[str, str, str], ...]
-    designs: Floats | None = None
-    groups: Mapping[str, Texts] = field(default_factory=dict)
-    conditions: Mapping[str, Texts] = field(default_factory=dict)
-    variables: tuple[str, ...] = ()
-    source: str = ""
-
-    def in_words(self) -> str:
-        """What was understood, as a table for the screen."""
-        rows = [("what", "column", "understood as"), *self.lines]
-        widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-        return "\n".join(f"{what:<{widths[0]}}  {column:<{widths[1]}}  {reading}" for what, column, reading in rows)
-
-    def to_table(self) -> pd.DataFrame:
-        """The long table of tellapart, with groups, conditions and designs in columns of their own."""
-        table = self.behavior.to_table(self.groups)
-        _, blocks, trials = self.behavior.shape
-        columns = {name: np.repeat(values.reshape(-1), trials) for name, values in self.conditions.items()}
-        if self.designs is not None:
-            columns |= {name: np.repeat(self.designs[:, :blocks, v].reshape(-1), trials) for v, name in enumerate(self.variables)}
-        return table.assign(**columns)
 
 
 def understand(
@@ -102,7 +64,10 @@ class _Reading:
         labels = self._participants()
         columns = {f.name: self._field(f) for f in self.task.fields}
         block, trial = (self._column(what, names) for what, names in (("block", BLOCK), ("trial", TRIAL)))
+        columns = self._from_later_rows(labels, columns)
+        asked = len(self.findings.questions)
         keep = self._rows(labels, [name for name in (block, trial) if name], columns)
+        rows_are_clear = len(self.findings.questions) == asked
         table, labels = self.raw.kept(keep), None if labels is None else labels[keep]
         values = {name: None if column is None else column[keep] for name, column in columns.items()}
         missed = self._missed(values, len(table))
@@ -113,14 +78,17 @@ class _Reading:
                 self.findings.mend("No row is left that is a trial.", "--rows COLUMN=TEXT for the rows that are trials")
             return None
         names, people = _in_order_of_appearance(labels)
-        places = find_places(table, people, block, trial, self.task.blocks, self.task.trials, self.findings)
+        shape = (self.task.blocks, self.task.trials)
+        places = find_places(table, people, block, trial, *shape, self.findings) if rows_are_clear else None
         own = designs_in_table(self.task, designs, names, self.findings) if designs else None
         if places is None or not self.findings.clear:
             return None
         if own is None:
             own = designs_in_data(self.task, table, people, places.block, len(names), self.findings)
         behavior = self._behavior(names, people, places, recorded, missed)
-        groups, conditions = self._groups(table, people, places, len(names))
+        groups, conditions = groups_and_conditions(
+            table, set(self.taken), people, places.block, (len(names), self.task.blocks), self.findings
+        )
         self._conclude(behavior)
         variables = tuple(variable.name for variable in self.task.design_space.variables)
         return Understanding(behavior, tuple(self.findings.lines), own, groups, conditions, variables, self.raw.source)
@@ -138,7 +106,7 @@ class _Reading:
             self.findings.understood("participant", column, "labels, kept as text")
             return _filled(self.raw[column], self.raw.files)
         if FILE_PERSON in self.raw.columns:
-            self.findings.understood("participant", "", "one file each, by the names of files")
+            self.findings.understood("participant", "", "by the names of files, or of the parts of a file")
             return self.raw[FILE_PERSON]
         if 0 < len(self.raw) <= self.task.blocks * self.task.trials:
             person = Path(self.raw.source).stem
@@ -157,9 +125,25 @@ class _Reading:
             self.taken[both[0]] = wanted.name
             self.findings.understood(wanted.name, both[0], "1 if more was gained than lost")
             return both[1]
-        if not any(wanted.name in problem.what for problem in self.findings.problems):
+        if wanted.name not in self.settings.columns:
             ask_for_column(self.raw, wanted.name, wanted.allowed, self.taken, self.findings)
         return None
+
+    def _from_later_rows(self, labels: Texts | None, columns: Mapping[str, Texts | None]) -> dict[str, Texts | None]:
+        """The same columns, outcomes being brought to the rows of their responses if they are in rows of their own."""
+        given = [texts for f in self.task.responses if (texts := columns[f.name]) is not None]
+        if labels is None or not given:
+            return dict(columns)
+        answered = np.logical_or.reduce([~is_missing(texts, self.settings.missing) for texts in given])
+        brought = dict(columns)
+        for f in self.task.outcomes:
+            texts = columns[f.name]
+            moved = None if texts is None else from_later_rows(labels, answered, is_missing(texts, self.settings.missing), texts)
+            if moved is not None:
+                brought[f.name] = moved
+                column = next(name for name, what in self.taken.items() if what == f.name)
+                self.findings.understood("outcomes", column, "each from a row after its response")
+        return brought
 
     def _rows(self, labels: Texts | None, places: Sequence[str], fields: Mapping[str, Texts | None]) -> NDArray[np.bool_]:
         """Which rows are trials; those in which all is empty, the count of trials too, are none."""
@@ -215,24 +199,6 @@ class _Reading:
             fields[f.name] = np.zeros(shape, f.dtype)
             fields[f.name][place] = recorded[f.name]
         return self.task.check(Behavior(fields, mask, names))
-
-    def _groups(self, table: RawTable, people: NDArray[np.intp], places: Places, n: int) -> tuple[dict[str, Texts], dict[str, Texts]]:
-        """Columns that sort people, (N,), and columns that sort their blocks, (N, B)."""
-        groups: dict[str, Texts] = {}
-        conditions: dict[str, Texts] = {}
-        for column in table.columns:
-            if column in self.taken or plain(column) not in GROUP or len(set(table[column].tolist())) < 2:
-                continue
-            of_people, of_blocks = np.full(n, "", object), np.full((n, self.task.blocks), "", object)
-            of_people[people] = table[column]
-            of_blocks[people, places.block] = table[column]
-            if (of_people[people] == table[column]).all():
-                groups[column] = of_people
-                self.findings.understood("group", column, f"of people: {some(sorted(set(of_people.tolist())))}")
-            elif (of_blocks[people, places.block] == table[column]).all():
-                conditions[column] = of_blocks
-                self.findings.understood("condition", column, f"of blocks: {some(sorted(set(table[column].tolist())))}")
-        return groups, conditions
 
     def _conclude(self, behavior: Behavior) -> None:
         """Who is there, and who has little."""

@@ -131,8 +131,13 @@ def analyse(
     def evidence_of(part: Behavior, who: NDArray[np.bool_]) -> PeopleEvidence:
         return _evidence(used, part, where[who], settings, refinement, progress)
 
+    evidence = evidence_of(people, np.ones(len(people), bool))
+    possible = np.asarray(np.isfinite(evidence.log_evidence).any(1))
+    if not possible.all():
+        left_out += tuple(LeftOut(label, "no model can produce these data") for label in people.participants[~possible])
+        keep[keep], people, where, evidence = possible, people[possible], where[possible], evidence[possible]
+        _somebody(len(people), "somebody whose data a model can produce")
     everybody = np.ones(len(people), bool)
-    evidence = evidence_of(people, everybody)
     probabilities = evidence.probabilities(question.prior)
     progress(0, 1, "the group")
     effects, families = _frequencies(evidence, question.names, people.participants, settings)
@@ -173,9 +178,13 @@ def _kept(behavior: Behavior, recorded: NDArray[np.intp], least: int) -> tuple[N
     reasons = tuple(
         LeftOut(behavior.participants[n], f"{recorded[n]} trials recorded, fewer than {max(least, 1)}") for n in np.flatnonzero(~keep)
     )
-    if not keep.any():
-        raise DataError("There is nobody to analyse.", got=f"{len(behavior)} people", expected=f"{max(least, 1)} recorded trials or more")
+    _somebody(int(keep.sum()), f"somebody with {max(least, 1)} recorded trials or more")
     return keep, reasons
+
+
+def _somebody(people: int, expected: str) -> None:
+    if not people:
+        raise DataError("There is nobody to analyse.", expected=expected)
 
 
 def _refined(

@@ -51,13 +51,15 @@ class Comparison:
     not_compared: str = ""
 
     def differs(self) -> str:
-        """What differs, in words; empty if nothing does with a probability of 95 %."""
+        """What differs, in words; empty if nothing does with a probability of 95 %, over all parameters together."""
         differing = []
         if self.frequencies and self.frequencies.probability > 0.95:
             differing.append(f"the frequencies of models (probability {self.frequencies.probability:.3f})")
         if self.same and self.same.frequencies[1] > 0.5:
             differing.append(f"the model, for {100 * self.same.frequencies[1]:.0f} % of people")
-        differing += [f"{one.model}.{one.parameter}" for one in self.parameters if min(one.probability, 1 - one.probability) < 0.025]
+        least = 0.025 / max(1, len(self.parameters))
+        clear = [one for one in self.parameters if min(one.probability, 1 - one.probability) < least]
+        differing += [f"{one.model}.{one.parameter} ({one.first} and {one.second})" for one in clear]
         return ", ".join(differing)
 
 

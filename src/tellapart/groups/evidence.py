@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..behavior import Behavior
@@ -53,6 +54,11 @@ class PeopleEvidence:
     draws: Mapping[str, Floats] = field(default_factory=dict)
     route: str = "network"
     words: str = ""
+
+    def __getitem__(self, who: NDArray[np.bool_]) -> PeopleEvidence:
+        """Some of the people."""
+        draws = {model: z[who] for model, z in self.draws.items()}
+        return PeopleEvidence(self.log_evidence[who], self.se[who], draws, self.route, self.words)
 
     def probabilities(self, prior: Sequence[float]) -> Floats:
         """Model probabilities of each person by itself, (N, M)."""
@@ -116,7 +122,7 @@ def likelihood_evidence(
 
 def _in_words(se: Floats) -> str:
     if not se.any():
-        return "Evidences were computed from the models' likelihoods; every model integrates its own."
+        return "Evidences were computed from the models' likelihoods, which every model integrates by its own method."
     middle, most = float(np.median(se[se > 0])), float(se.max())
     errors = f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most"
     return f"Evidences were computed from the models' likelihoods, at parameters proposed by the network and the prior; {errors}."
@@ -138,12 +144,17 @@ class _Weighted:
     @property
     def se(self) -> Floats:
         """Of the log evidence, (N,)."""
-        w = np.exp(self.log_weights - self.log_weights.max(1, keepdims=True))
-        return np.asarray(w.std(1) / np.maximum(w.mean(1), 1e-300) / np.sqrt(w.shape[1]))
+        w = self._relative()
+        return np.asarray(w.std(1) / w.mean(1) / np.sqrt(w.shape[1]))
+
+    def _relative(self) -> Floats:
+        """Weights as numbers up to 1, (N, L); all 1 for a person whom the model cannot have produced."""
+        highest = self.log_weights.max(1, keepdims=True)
+        return np.where(np.isfinite(highest), np.exp(self.log_weights - np.where(np.isfinite(highest), highest, 0.0)), 1.0)
 
     def resampled(self, wanted: list[str], rng: np.random.Generator) -> Floats:
         """As many draws from the posterior, of the wanted parameters; systematic, so that weights are met as nearly as can be."""
-        w = np.exp(self.log_weights - self.log_weights.max(1, keepdims=True))
+        w = self._relative()
         below = np.cumsum(w, axis=1) / w.sum(1, keepdims=True)
         points = (np.arange(w.shape[1]) + rng.random((len(w), 1))) / w.shape[1]
         chosen = np.stack([np.searchsorted(row, at) for row, at in zip(below, points, strict=True)]).clip(0, w.shape[1] - 1)

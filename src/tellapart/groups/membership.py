@@ -46,4 +46,4 @@ def _log_odds(log_evidence: Floats, frequencies: Floats, m: int) -> Floats:
     joint = log_evidence + np.log(frequencies)
     others = logsumexp(np.delete(joint, m, axis=1), axis=1)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nan_to_num(joint[:, m] - others, nan=0.0, posinf=50.0, neginf=-50.0), np.float64)
+        return np.asarray(np.nan_to_num(joint[:, m] - others, nan=-50.0, posinf=50.0, neginf=-50.0), np.float64)

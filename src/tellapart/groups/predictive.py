@@ -8,7 +8,8 @@ are averaged by their probabilities.
 People whom the models describe differ from their prediction, T(y) - E[T(y') | y], as simulated ones do. Those who are most like a person
 before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. So each
 person's p-value is the share of like simulated people who are as far from their predictions, and a group's comes from groups that are put
-together of such people, one for each person. Neither assumes that the population follows the prior.
+together of such people, one for each person. Neither assumes that the population follows the prior. A group can be far in one statistic,
+or a little in many that go together; its p-value is that of the better of both tests, and accounts for there being two.
 
 References:
     Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies.
@@ -51,6 +52,7 @@ class Prediction:
         predicted: By each model, (M, N, S).
         averaged: By all models, averaged by their probabilities, (N, S).
         p: How many like simulated people are as far from their predictions, (N, S).
+        person_p: How many like simulated people are as far in any statistic: of all of them together, (N,).
         group_z: How far the average difference of the group is from that of simulated groups, in their standard deviations, (S,).
         group_low, group_high: Between which the observed average of the group would lie in 95 % of simulated groups, (S,).
         group_p: How many simulated groups are as far in any statistic: the p-value of all of them together.
@@ -63,6 +65,7 @@ class Prediction:
     predicted: Floats
     averaged: Floats
     p: Floats
+    person_p: Floats
     group_z: Floats
     group_low: Floats
     group_high: Floats
@@ -77,7 +80,7 @@ class Prediction:
     @property
     def worst(self) -> str:
         """The statistic that is described worst."""
-        return self.names[int(np.nanargmax(np.abs(self.group_z)))]
+        return self.names[int(np.abs(self.group_z).argmax())]
 
     @property
     def odd_outcomes(self) -> bool:
@@ -88,13 +91,13 @@ class Prediction:
         """One row for each statistic: the group's average, observed and predicted."""
         rows = []
         for s, name in enumerate(self.names):
-            by_model = {f"predicted.{model}": _average(self.predicted[m, :, s]) for m, model in enumerate(self.models)}
+            by_model = {f"predicted.{model}": average(self.predicted[m, :, s]) for m, model in enumerate(self.models)}
             ends = {"low": float(self.group_low[s]), "high": float(self.group_high[s]), "z": float(self.group_z[s])}
             rows.append(
                 {
                     "statistic": name,
-                    "observed": _average(self.observed[:, s]),
-                    "predicted": _average(self.averaged[:, s]),
+                    "observed": average(self.observed[:, s]),
+                    "predicted": average(self.averaged[:, s]),
                     **ends,
                     **by_model,
                 }
@@ -155,23 +158,37 @@ class Predictor:
         like = _nearest(self._features.plain(raw), self.described, LIKE)
         far = np.abs(residual[:, None, :]) <= np.abs(self.residual[like]) + 1e-12
         p = np.where(np.isfinite(residual), (1 + far.sum(1)) / (1 + LIKE), np.nan)
+        person_p = self._person(residual, like)
         z, half, centre, group_p = self._group(residual, like, np.random.default_rng(seed))
-        expected = np.array([_average(averaged[np.isfinite(residual[:, s]), s]) for s in range(len(self.names))]) + centre
+        expected = np.array([average(averaged[np.isfinite(residual[:, s]), s]) for s in range(len(self.names))]) + centre
         models, outcomes = self.estimator.question.names, tuple(f.name for f in self.estimator.task.outcomes)
-        return Prediction(self.names, models, observed, by_model, averaged, p, z, expected - half, expected + half, group_p, outcomes)
+        return Prediction(
+            self.names, models, observed, by_model, averaged, p, person_p, z, expected - half, expected + half, group_p, outcomes
+        )
+
+    def _person(self, residual: Floats, like: Counts) -> Floats:
+        """The p-value of all statistics of each person together, (N,)."""
+        known = np.isfinite(residual)
+        everyone = np.concatenate([np.where(known, residual, 0.0)[:, None], np.where(known[:, None], self.residual[like], 0.0)], axis=1)
+        spread = np.maximum(np.sqrt((everyone**2).mean(1, keepdims=True)), 1e-9)
+        highest = (np.abs(everyone) / spread).max(2)
+        return np.asarray((highest[:, 1:] >= highest[:, :1] - 1e-12).sum(1) + 1) / (1 + LIKE)
 
     def _group(self, residual: Floats, like: Counts, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
-        """How far the group's average and spread of residuals are from those of groups of like people: z, half an interval, centre, p."""
-        chosen = like[np.arange(len(like)), rng.integers(0, LIKE, (GROUPS, len(like)))]
-        known = np.isfinite(residual)
-        simulated = np.where(known, self.residual[chosen], np.nan)
-        observed, nulls = _moments(residual[None])[0], _moments(simulated)
-        centre, spread = np.nanmean(nulls, 0), np.maximum(np.nanstd(nulls, 0), 1e-9)
+        """How far the group's averages and spreads of residuals are from those of groups of like people: z, half an interval, centre, p.
+
+        Some of these groups say where averages and spreads lie and how they go together; the others are judged by that as the people are.
+        """
+        known, people = np.isfinite(residual), np.arange(len(like))
+        groups = [np.where(known, self.residual[like[people, rng.integers(0, LIKE, len(like))]], np.nan) for _ in range(2 * GROUPS)]
+        nulls, observed = np.stack([_moments(group) for group in groups]), _moments(residual)
+        centre, spread = nulls[:GROUPS].mean(0), np.maximum(nulls[:GROUPS].std(0), 1e-9)
         z, null_z = (observed - centre) / spread, (nulls - centre) / spread
-        highest = np.nanmax(np.abs(np.concatenate([z[None], null_z])), axis=1)
-        size = len(self.names)
-        group_p = (1 + int((highest[1:] >= highest[0]).sum())) / (1 + GROUPS)
-        return z[:size], 1.96 * spread[:size], centre[:size], float(group_p)
+        together = np.linalg.inv(null_z[:GROUPS].T @ null_z[:GROUPS] / GROUPS + 0.1 * np.eye(len(z)))
+        judged = np.concatenate([z[None], null_z[GROUPS:]])
+        ranks = [_from_the_top(np.abs(judged).max(1)), _from_the_top(np.einsum("gs,st,gt->g", judged, together, judged))]
+        best, size = np.minimum(*ranks), len(self.names)
+        return z[:size], 1.96 * spread[:size], centre[:size], float((best <= best[0]).mean())
 
     def _residual(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats]) -> Floats:
         """What was observed minus what was predicted, 0 where there is no such statistic, (N, S)."""
@@ -271,11 +288,19 @@ def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:
 
 
 def _moments(residual: Floats) -> Floats:
-    """Mean and mean square over people of residuals (G, N, S), (G, 2 S)."""
-    with np.errstate(invalid="ignore"):
-        return np.concatenate([np.nanmean(residual, 1), np.nanmean(residual**2, 1)], axis=1)
+    """Mean and mean square over people of residuals (N, S), as far as they are known; (2 S,)."""
+    known = np.isfinite(residual)
+    counts, values = np.maximum(known.sum(0), 1), np.where(known, residual, 0.0)
+    return np.concatenate([values.sum(0) / counts, (values**2).sum(0) / counts])
 
 
-def _average(values: Floats) -> float:
+def _from_the_top(values: Floats) -> Counts:
+    """How many are as large, or larger, (G,)."""
+    ordered = np.sort(values)
+    return np.asarray(len(values) - np.searchsorted(ordered, values, side="left"), np.intp)
+
+
+def average(values: Floats) -> float:
+    """The mean of what is known; NaN if nothing is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")

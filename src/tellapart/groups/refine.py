@@ -64,10 +64,9 @@ class Refinement:
 
     @property
     def words(self) -> str:
-        return (
-            f"The network was trained further on {self.simulated:,} simulated people like those at hand; on others of these, information"
-            f" rose from {self.before:.3f} to {self.after:.3f} nats."
-        )
+        gain = f"rose from {self.before:.3f} to {self.after:.3f} nats" if self.after > self.before else "did not rise: it is used as it was"
+        people = f"{self.simulated:,} simulated people like those at hand"
+        return f"The network was trained further on {people}; on others of these, information {gain}."
 
 
 def refine(

@@ -40,7 +40,9 @@ def _of_field(field: Field, behavior: Behavior, binary: list[Field], several: bo
         return
     numbers = np.log(np.where(mask, np.maximum(values, 1e-9), 1.0)) if field.kind == "positive" else values.astype(np.float64)
     label = f"log {field.name}" if field.kind == "positive" else field.name
-    if 1 < mask.shape[1] <= MOST:
+    if mask.shape[1] == 1 or mask.shape[1] > MOST:
+        yield label, mean(numbers, mask)
+    else:
         yield from ((f"{label} in block {b + 1}", mean(numbers[:, b], mask[:, b])) for b in range(mask.shape[1]))
     if mask.shape[2] >= 6:
         yield from ((f"{label}, {part}", mean(numbers, mask & within)) for part, within in _thirds(mask.shape[2]))
@@ -55,26 +57,26 @@ def _of_field(field: Field, behavior: Behavior, binary: list[Field], several: bo
 
 
 def _of_choices(field: Field, values: NDArray[Any], behavior: Behavior, binary: list[Field]) -> Iterator[tuple[str, Floats]]:
-    """Stay rates, overall and after each outcome, as the block goes on; repeats further back; runs; how often each category."""
+    """How often each category; stay rates, overall and after each outcome, as the block goes on; repeats further back; runs."""
     mask, levels = behavior.mask, field.levels or 1
+    counts = np.stack([((values == level) & mask).sum(2) for level in range(levels)], axis=-1)
+    shares = counts / np.maximum(counts.sum(-1, keepdims=True), 1)
+    yield "share of the favourite of a block", mean(shares.max(-1), np.asarray(mask.any(2)))
+    names = field.labels or tuple(f"{field.name} {level}" for level in range(levels))
+    yield from ((f"share of {names[level]}", mean(values == level, mask)) for level in range(levels) if levels <= MOST)
     if values.shape[2] < 3:
         return
     stay, pairs = values[:, :, 1:] == values[:, :, :-1], mask[:, :, 1:] & mask[:, :, :-1]
     yield "stay", mean(stay, pairs)
     for other in binary:
         before = behavior.fields[other.name][:, :, :-1]
-        names = other.labels or (f"{other.name} 0", f"{other.name} 1")
-        yield from ((f"stay after {names[value]}", mean(stay, pairs & (before == value))) for value in (0, 1))
+        after = other.labels or (f"{other.name} 0", f"{other.name} 1")
+        yield from ((f"stay after {after[value]}", mean(stay, pairs & (before == value))) for value in (0, 1))
     yield from ((f"stay, {part}", mean(stay, pairs & within[1:])) for part, within in _thirds(values.shape[2]))
     for lag in (2, 3):
         if values.shape[2] > lag + 2:
             yield f"same as {lag} trials before", mean(values[:, :, lag:] == values[:, :, :-lag], mask[:, :, lag:] & mask[:, :, :-lag])
     yield "switches after a stay", mean(~stay[:, :, 1:], pairs[:, :, 1:] & pairs[:, :, :-1] & stay[:, :, :-1])
-    counts = np.stack([((values == level) & mask).sum(2) for level in range(levels)], axis=-1)
-    shares = counts / np.maximum(counts.sum(-1, keepdims=True), 1)
-    yield "share of the favourite of a block", shares.max(-1).mean(1)
-    names = field.labels or tuple(f"{field.name} {level}" for level in range(levels))
-    yield from ((f"share of {names[level]}", mean(values == level, mask)) for level in range(levels) if levels <= MOST)
 
 
 def mean(values: NDArray[Any], among: Mask) -> Floats:

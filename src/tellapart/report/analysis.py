@@ -127,7 +127,7 @@ def people_columns(found: Analysis) -> dict[str, Any]:
         for p, (name, prior) in enumerate(group.priors.items()):
             columns[f"{model}.{name}.group"] = prior.from_normal(group.shrunk[0, :, p])
     columns |= found.trust.columns() if found.trust is not None else {}
-    columns["predictive.p"] = np.nanmin(found.prediction.p, axis=1)
+    columns["predictive.p"] = found.prediction.person_p
     return columns
 
 

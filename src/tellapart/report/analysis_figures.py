@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy as np
 
+from ..groups.predictive import average
 from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas, styled
 
 if TYPE_CHECKING:
@@ -117,10 +118,10 @@ def curves_figure(prediction: Prediction, stems: Sequence[str], parts: Sequence[
         for s, stem in enumerate(stems):
             columns = [prediction.names.index(f"{stem}, {part}") for part in parts]
             places = np.arange(len(parts)) + s * (len(parts) + 0.7)
-            observed = np.nanmean(prediction.observed[:, columns], axis=0)
+            observed = [average(prediction.observed[:, column]) for column in columns]
             axes.plot(places, observed, "o-", color=EXACT, lw=2, label="observed" if s == 0 else None)
             for m, model in enumerate(prediction.models):
-                predicted = np.nanmean(prediction.predicted[m][:, columns], axis=0)
+                predicted = [average(prediction.predicted[m][:, column]) for column in columns]
                 axes.plot(
                     places, predicted, MARKERS[(m + 2) % 7] + "--", color=COLOURS[m % 7], mfc="none", ms=5, label=model if s == 0 else None
                 )

@@ -1,0 +1,39 @@
+"""Columns that sort people into groups, and columns that sort their blocks into conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .names import GROUP
+from .problems import Findings, some
+from .raw import RawTable, Texts, plain
+
+Indices = NDArray[np.intp]
+
+
+def groups_and_conditions(
+    table: RawTable, taken: set[str], people: Indices, block: Indices, shape: tuple[int, int], findings: Findings
+) -> tuple[dict[str, Texts], dict[str, Texts]]:
+    """Column name to the group of each participant, (N,), and column name to the condition of each block, (N, B).
+
+    Arguments:
+        taken: Columns that are something else.
+        people, block: Whose row each is, and of which block, (R,).
+        shape: N and B.
+    """
+    groups: dict[str, Texts] = {}
+    conditions: dict[str, Texts] = {}
+    for column in table.columns:
+        texts = table[column]
+        if column in taken or plain(column) not in GROUP or len(set(texts.tolist())) < 2:
+            continue
+        of_people, of_blocks = np.full(shape[0], "", object), np.full(shape, "", object)
+        of_people[people], of_blocks[people, block] = texts, texts
+        if (of_people[people] == texts).all():
+            groups[column] = of_people
+            findings.understood("group", column, f"of people: {some(sorted(set(of_people.tolist())))}")
+        elif (of_blocks[people, block] == texts).all():
+            conditions[column] = of_blocks
+            findings.understood("condition", column, f"of blocks: {some(sorted(set(texts.tolist())))}")
+    return groups, conditions
