@@ -112,13 +112,15 @@ def test_a_broken_package_is_in_nobody_elses_way(monkeypatch):
     """It is not among the known parts, and whoever names its part is told."""
     group = "tellapart.models"
     points = [EntryPoint("broken", "no_such_package.models:Model", group), EntryPoint("no-model", "json:dumps", group)]
-    points.append(EntryPoint("aeg-again", "tellapart.bandits.aeg:AEG", group))
+    points += [EntryPoint("aeg-again", "tellapart.bandits.aeg:AEG", group), EntryPoint("aeg", "tellapart.bandits.aeg:AEG", group)]
     monkeypatch.setattr(parts, "entry_points", lambda group: [point for point in points if point.group == group])
-    assert {"broken", "no-model"}.isdisjoint(known_parts("model"))
-    assert find_part("model", "aeg-again") is ta.AEG
+    assert {"broken", "no-model", "aeg-again"}.isdisjoint(known_parts("model"))
+    assert find_part("model", "aeg") is ta.AEG
     assert find_part("model", "gls") is ta.GLS
     with pytest.raises(ta.StudyError, match="'broken' cannot be loaded") as error:
         find_part("model", "broken")
     assert "No module named 'no_such_package'" in str(error.value)
     with pytest.raises(ta.StudyError, match="is not a model"):
         find_part("model", "no-model")
+    with pytest.raises(ta.StudyError, match="'aeg-again' calls itself 'aeg'"):  # a study file could not be written with such a part
+        find_part("model", "aeg-again")

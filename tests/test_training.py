@@ -185,7 +185,7 @@ def test_a_run_goes_on_from_any_step_to_the_byte(kind, schedule, tmp_path):
 def test_weights_survive_with_all_that_an_estimator_has_learned(tmp_path):
     one, other = estimator(), estimator(seed=3)
     one.encoder.learn_scale(ta.Behavior({"reading": np.random.default_rng(1).normal(50.0, 9.0, (40, 2, 3))}))
-    save_weights(tmp_path / "weights", one, {"about": "test"})
+    save_weights(tmp_path / "weights", one)
     load_weights(tmp_path / "weights", other)
     behavior = ta.Behavior({"reading": np.random.default_rng(2).normal(50.0, 9.0, (5, 2, 3))})
     np.testing.assert_array_equal(one.eval().summaries(behavior, [[1.0], [2.0]]), other.summaries(behavior, [[1.0], [2.0]]))

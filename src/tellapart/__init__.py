@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .search.base import Found as Found
     from .search.base import Job as Job
     from .search.base import Search as Search
+    from .search.base import part as part
     from .study import Study as Study
     from .tasks.base import Task as Task
     from .tasks.constraints import fixed_total as fixed_total
@@ -122,7 +123,7 @@ _HOMES = {
     "bandits.aeg": "AEG",
     "bandits.gls": "GLS",
     "search.amortized": "Amortized",
-    "search.base": "Search Job Found Baseline Alternative",
+    "search.base": "Search Job Found Baseline Alternative part",
     "paper.bayesopt": "BayesianOptimization",
     "information.exact": "exact_information",
     "information.estimate": "InformationEstimate Difference Pointwise",

@@ -23,8 +23,6 @@ from .errors import RunError
 from .files import written_whole
 from .journal import FILE, Journal
 
-ESTIMATOR = "estimator.safetensors"
-
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -40,7 +38,7 @@ class RunFolder:
     @property
     def estimator(self) -> Path:
         """The weights of the trained estimator."""
-        return self.path / ESTIMATOR
+        return self.path / "estimator.safetensors"
 
     def has(self, name: str) -> bool:
         """Is there such a file?"""

@@ -119,7 +119,11 @@ def _load_installed(point: Any, kind: PartKind) -> type[Any]:
     except Exception as error:
         got, fix = f"{type(error).__name__}: {error}", "mend the package, install what it needs, or remove it"
         raise StudyError(f"The {kind} '{point.name}' cannot be loaded.", where=where, got=got, fix=fix) from error
-    return _check_class(part, point.value, kind, where)
+    part = _check_class(part, point.value, kind, where)
+    if part.name != point.name:
+        what, fix = f"The {kind} '{point.name}' calls itself '{part.name}'.", f'declare it as {part.name} = "{point.value}"'
+        raise StudyError(what, where=where, expected="the same name for the entry point and the class", fix=fix)
+    return part
 
 
 def _parts_of(module: ModuleType, parent: type[Any]) -> list[type[Any]]:

@@ -97,8 +97,7 @@ class Question:
         """What is to be learned: "which model a participant follows"."""
         if not self.about_parameters:
             return "which model a participant follows"
-        everything = {f"{model.name}.{name}" for model in self.models for name in model.parameters}
-        which = "parameters" if set(self.about) == everything else f"{', '.join(self.about)}, other parameters being unknown"
+        which = "parameters" if self.about == parameter_names(self.models) else f"{', '.join(self.about)}, other parameters being unknown"
         return f"which model a participant follows and its {which}" if self.about_models else f"a participant's {which}"
 
     def parameters(self, m: int) -> dict[str, Prior]:
@@ -125,6 +124,11 @@ class Question:
                 within = simulations.within[key][chosen] if prior.discrete else 0.5
                 z[chosen, p] = prior.to_normal(simulations.parameters[key][chosen], within)
         return z
+
+
+def parameter_names(models: Sequence[Model]) -> tuple[str, ...]:
+    """All parameters of all models, each as "model.parameter", in their order."""
+    return tuple(f"{model.name}.{name}" for model in models for name in model.parameters)
 
 
 class Asked(Protocol):
@@ -196,7 +200,7 @@ def _checked_prior(prior: Sequence[float], models: Sequence[Model]) -> tuple[flo
 
 def _checked_about(about: Sequence[str], goal: Goal, models: Sequence[Model]) -> tuple[str, ...]:
     """The parameters to be learned, in the order of the models."""
-    known = [f"{model.name}.{name}" for model in models for name in model.parameters]
+    known = parameter_names(models)
     wanted = [about] if isinstance(about, str) else list(about)
     if goal == "discriminate":
         if wanted:

@@ -24,7 +24,7 @@ from .models.base import Model
 from .models.simulation import OnError
 from .models.with_priors import format_prior, priors_of, shipped_with, with_priors
 from .parts import PartKind, find_part, use_of
-from .question import Goal, Question, check_kind
+from .question import Goal, Question, check_kind, parameter_names
 from .search.amortized import Amortized
 from .search.base import Search
 from .tasks.base import Task
@@ -101,8 +101,7 @@ class Study:
     def to_toml(self) -> str:
         """The study as the text of a study file."""
         question, head = self.question, {"name": self.name, "goal": self.goal, "seed": self.seed}
-        everything = tuple(f"{model.name}.{name}" for model in self.models for name in model.parameters)
-        head |= {"about": list(question.about)} if question.about_parameters and question.about != everything else {}
+        head |= {"about": list(question.about)} if question.about_parameters and question.about != parameter_names(self.models) else {}
         shares = [{} if question.uniform else {"prior": share} for share in question.prior]
         sections = [("study", head), ("task", _written(self.task, "task", "use"))]
         sections += [("models", {**_written(model, "model", "use"), **share}) for model, share in zip(self.models, shares, strict=True)]

@@ -14,7 +14,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Iterator, Literal, Protocol
+from typing import Callable, Iterator, Literal, Protocol
 
 import numpy as np
 import torch
@@ -368,9 +368,9 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
 
 
-def save_weights(path: Path, estimator: torch.nn.Module, metadata: dict[str, Any] | None = None) -> None:
+def save_weights(path: Path, estimator: torch.nn.Module) -> None:
     """Write an estimator's weights."""
-    save_tensors(path, dict(estimator.state_dict()), {"about": json.dumps(metadata or {}, sort_keys=True)})
+    save_tensors(path, dict(estimator.state_dict()))
 
 
 def load_weights(path: Path, estimator: torch.nn.Module) -> None:

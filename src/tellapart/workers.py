@@ -65,15 +65,15 @@ class Workers:
         files = loaded_files()
         with joblib.parallel_config("loky", n_jobs=self.count, inner_max_num_threads=1):
             parallel = joblib.Parallel(return_as="generator", pre_dispatch="all", batch_size=1)
-            yield from parallel(joblib.delayed(_work)(files, b"", cloudpickle.dumps((function, (), piece))) for piece in pieces)
+            yield from parallel(joblib.delayed(_work)(files, b"", cloudpickle.dumps((function, piece))) for piece in pieces)
 
     def _on_cluster(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
         """What all pieces begin with, often a network, is sent once, as a task of its own: should its keeper die, it is sent again."""
         import cloudpickle
 
         files, same = loaded_files(), _same(pieces)
-        common = self.client.submit(_given, cloudpickle.dumps((pieces[0][:same] if pieces else (),)), pure=False)
-        packed = [cloudpickle.dumps((function, None, piece[same:])) for piece in pieces]
+        common = self.client.submit(_given, cloudpickle.dumps(pieces[0][:same] if pieces else ()), pure=False)
+        packed = [cloudpickle.dumps((function, piece[same:])) for piece in pieces]
         futures = [self.client.submit(_work, files, common, work, pure=False) for work in packed]
         try:
             for i, future in enumerate(futures):
@@ -165,8 +165,8 @@ def _work(files: Sequence[UserFile], common: bytes, work: bytes) -> Any:
     """Do one piece of work in a worker, which first loads the user's own model files under the names they have there."""
     for file in files:
         load_again(file)
-    function, _, own = pickle.loads(work)
-    piece = (*pickle.loads(common)[0], *own) if common else own
+    function, piece = pickle.loads(work)
+    piece = (*pickle.loads(common), *piece) if common else piece
     try:
         with one_thread():
             return function(*piece)

@@ -32,11 +32,12 @@ def pays(design: Any, trial: Any, choice: Any, numbers: Any, memory: Any, stream
 class GaussianArms(Environment):
     """An arm pays a normal number around its mean."""
 
+    task: GaussianBandit
     compiled: ClassVar[Any] = pays
 
     def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
         mean = self.designs[np.arange(len(self.designs)), self.block, responses["choice"]]
-        return {"reward": mean + self.task.noise * self.rng.standard_normal(len(mean))}  # type: ignore[attr-defined]
+        return {"reward": mean + self.task.noise * self.rng.standard_normal(len(mean))}
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,9 @@ def report(
 
 def _true_values(study: Study, texts: list[str]) -> dict[str, dict[str, float]]:
     """True parameters that were written out as "model.parameter=value", by model."""
-    known = {f"{model.name}.{name}" for model in study.models for name in model.parameters}
+    from ..question import parameter_names
+
+    known = parameter_names(study.models)
     values: dict[str, dict[str, float]] = {}
     for text in texts:
         place, _, value = text.partition("=")

@@ -48,11 +48,11 @@ class Surrogate:
 
     def mean(self, designs: Floats | None = None) -> Floats:
         """The posterior mean of the information of designs (n, B, V), by default of those evaluated; (n,)."""
-        return self._posterior(designs)[0]
+        import torch
 
-    def sd(self, designs: Floats | None = None) -> Floats:
-        """The posterior standard deviation of the same, (n,)."""
-        return self._posterior(designs)[1]
+        x = self._x if designs is None else torch.from_numpy(self._to_unit(self.space.canonical(designs)))
+        with one_thread(), torch.no_grad(), _quiet():
+            return np.array(self._model.posterior(x).mean.squeeze(-1).numpy(), np.float64)
 
     def thompson(self, candidates: Floats, batch: int, seed: int) -> Floats:
         """`batch` of the candidates (n, B, V), each the best in a joint draw of its own of what all may be worth; (batch, B, V)."""
@@ -64,15 +64,6 @@ class Surrogate:
             torch.manual_seed(seed)
             chosen = MaxPosteriorSampling(self._model, replacement=False)(x, num_samples=batch)
         return self._from_unit(chosen.numpy())
-
-    def _posterior(self, designs: Floats | None) -> tuple[Floats, Floats]:
-        import torch
-
-        x = self._x if designs is None else torch.from_numpy(self._to_unit(self.space.canonical(designs)))
-        with one_thread(), torch.no_grad(), _quiet():
-            posterior = self._model.posterior(x)
-            mean, variance = (np.array(moment.squeeze(-1).numpy(), np.float64) for moment in (posterior.mean, posterior.variance))
-        return mean, np.sqrt(np.maximum(variance, 0.0))
 
     def propose(self, batch: int, seed: int) -> Floats:
         """`batch` designs, canonical, with the largest expected improvement together; (batch, B, V)."""

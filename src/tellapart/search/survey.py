@@ -14,7 +14,6 @@ import numpy as np
 
 from ..information.estimate import Floats, InformationEstimate, Pointwise
 from ..models.failures import Failure
-from ..tasks.base import Task
 from ..tasks.sampling import spread
 from ..tasks.scaling import from_unit, to_unit
 from ..tasks.space import DesignSpace
@@ -73,7 +72,7 @@ class Surveyor:
         waves = [wave for wave in np.array_split(np.arange(max(0, count - half)), WAVES) if len(wave)]
         for number, wave in enumerate(waves):
             surrogate = self._surrogate(designs, estimates)
-            candidates = self._candidates(task, designs[np.argsort(-surrogate.mean())[:16]], 2000)
+            candidates = self._candidates(designs[np.argsort(-surrogate.mean())[:16]], 2000)
             chosen = surrogate.thompson(candidates, len(wave), seed=number)
             designs, estimates = np.concatenate([designs, chosen]), estimates + self._estimates(chosen)
         mean = self._surrogate(designs, estimates).mean()
@@ -113,7 +112,7 @@ class Surveyor:
     def _surrogate(self, designs: Floats, estimates: list[InformationEstimate]) -> Surrogate:
         return Surrogate(self.space, designs, [e.nats for e in estimates], [e.se for e in estimates])
 
-    def _candidates(self, task: Task, best: Floats, n: int) -> Floats:
+    def _candidates(self, best: Floats, n: int) -> Floats:
         """A quarter anywhere, the others around the best designs so far, some values moved to an edge; canonical, (n, B, V)."""
         rng, space = self.rng, self.space
         centre = to_unit(space, best[rng.integers(0, len(best), n - n // 4)])
