@@ -100,15 +100,8 @@ class Amortized(Search):
 
     def __post_init__(self) -> None:
         check_parts(self)
-        least = {
-            "batch": 8,
-            "survey": 16,
-            "survey_simulations": 50,
-            "finalists": 1,
-            "finalist_simulations": 100,
-            "baselines": 0,
-            "steps": 0,
-        }
+        least = {"batch": 8, "survey": 16, "survey_simulations": 50, "finalists": 1, "finalist_simulations": 100}
+        least |= {"baselines": 0, "baseline_simulations": 1, "steps": 0, "learning_rate": 0, "unfinished": 0}
         for key, value in least.items():
             if getattr(self, key) < value:
                 raise StudyError(f"The '{key}' of the search is too small.", expected=f"{value} or more", got=getattr(self, key), key=key)
