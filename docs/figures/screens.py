@@ -1,4 +1,4 @@
-"""Screenshots of the pages for the documentation: the participant's screens of every example, and the researcher's page.
+"""Screenshots of the pages for the documentation: the participant's screens of the examples, and the researcher's page.
 
     python docs/figures/screens.py
 
@@ -21,16 +21,16 @@ from tellapart.server.serving import in_background
 from tellapart.server.simulated import Simulation
 
 HERE, EXAMPLES = Path(__file__).parent, Path(ta.__file__).parent / "examples"
-PHONE, WIDE = {"width": 390, "height": 760}, {"width": 1100, "height": 640}
+PHONE, WIDE = {"width": 390, "height": 640}, {"width": 1280, "height": 640}
+SHEETS = (("bandit", "phone"), ("bandit", "wide"), ("discounting", "phone"), ("accumulation", "wide"), ("retention", "phone"))
 
 
 def main():
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for name in ("bandit", "discounting", "accumulation", "retention"):
-            with served(name, Path(folder)) as (address, _):
-                for label, size in (("phone", PHONE), ("wide", WIDE)):
-                    sheet(screens(browser, address, size), HERE / f"screen-{name}-{label}.png")
+        for name, kind in SHEETS:
+            with served(name, Path(folder), fresh=kind) as (address, _):
+                sheet(screens(browser, address, PHONE if kind == "phone" else WIDE), HERE / f"screen-{name}-{kind}.png")
         with served("bandit", Path(folder), fresh="researcher") as (address, app):
             Simulation(app.state.sessions, address, "token", np.random.default_rng(1)).run(24)
             app.state.analyst.look()
@@ -90,28 +90,37 @@ def screens(browser, address, size):
         if len(taken) < 3 and page.locator(".pair, .trial").count():
             take()
         page.wait_for_timeout(1500)
-    for _ in range(40):
-        if page.get_by_role("button", name="Start").count():
+    start = page.get_by_role("button", name="Start")
+    for _ in range(60):
+        if start.count():
+            take()
             break
-        page.keyboard.press("1" if page.locator(".option").count() else "Enter")
-        page.wait_for_timeout(400)
-    take()
+        if page.locator(".options:not(.done) .option").count():
+            page.keyboard.press("1")
+        elif page.locator(".entry input").count():
+            page.keyboard.press("Enter")
+        page.wait_for_timeout(100)
     context.close()
     return taken[:4]
 
 
 def sheet(files, out):
-    """Pictures side by side."""
+    """Pictures side by side, with a line between them."""
     pictures = [Image.open(file).convert("RGB") for file in files]
-    across = 2 if pictures[0].width > 600 else 4
-    width, height = pictures[0].size
-    rows = -(-len(pictures) // across)
-    whole = Image.new("RGB", (across * width, rows * height), "white")
+    across = 2 if pictures[0].width > 600 else len(pictures)
+    pictures = pictures[: len(pictures) // across * across]
+    width, height = (size + 4 for size in pictures[0].size)
+    whole = Image.new("RGB", (across * width - 4, len(pictures) // across * height - 4), "#b8c2cc")
     for i, picture in enumerate(pictures):
         whole.paste(picture, ((i % across) * width, (i // across) * height))
-    whole.resize((whole.width * 3 // 4, whole.height * 3 // 4), Image.LANCZOS).quantize(64).save(out, optimize=True)
+    save(whole.resize((whole.width * 5 // 8, whole.height * 5 // 8), Image.LANCZOS), out)
     for file in files:
         file.unlink()
+
+
+def save(picture, out):
+    """A small file."""
+    picture.quantize(255, method=Image.Quantize.FASTOCTREE).save(out, optimize=True)
 
 
 def researcher(browser, address, out):
@@ -121,7 +130,7 @@ def researcher(browser, address, out):
     page.locator("#people td").first.wait_for()
     page.wait_for_timeout(5000)
     page.screenshot(path=out)
-    Image.open(out).convert("RGB").quantize(64).save(out, optimize=True)
+    save(Image.open(out).convert("RGB"), out)
     context.close()
 
 

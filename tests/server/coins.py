@@ -10,7 +10,7 @@ import tellapart as ta
 from tellapart.server.app import create_app
 from tellapart.server.database import Database
 from tellapart.server.plan import make_plan
-from tellapart.server.serving import server_of
+from tellapart.server.serving import listening, server_of
 
 
 class Toss(ta.Environment):
@@ -53,4 +53,4 @@ def plan():
 
 
 if __name__ == "__main__":
-    server_of(create_app(plan(), Database(sys.argv[1]), "the-token"), "127.0.0.1", int(sys.argv[2])).run()
+    server_of(create_app(plan(), Database(sys.argv[1]), "the-token")).run([listening("127.0.0.1", int(sys.argv[2]))])

@@ -333,6 +333,17 @@ def test_words_never_become_markup(context, sqlite, tmp_path):
         assert page.locator("img").count() == 0
 
 
+def test_a_link_that_cannot_be_used_is_said_to_be(context, bandit, sqlite):
+    """Taken for nobody's, it would make one participant of all who open it on a computer."""
+    page = context.new_page()
+    for query in ("?PROLIFIC_PID={{%PROLIFIC_PID%}}", "?participant=", "?participant=anna@example.org"):
+        page.goto(f"{bandit}/{query}")
+        page.get_by_role("heading", name="This link is not complete").wait_for()
+        assert page.get_by_role("button").count() == 0
+    page.goto(f"{bandit}/?utm_source=letter")
+    page.get_by_role("button", name="I agree").wait_for()
+
+
 @contextmanager
 def plain_server(folder):
     """A web server that knows nothing of tellapart."""
@@ -374,3 +385,18 @@ def test_the_handed_over_folder_runs_on_any_server(context, tmp_path):
         behavior = study.task.read_csv(file)
         assert behavior.mask.all()
         assert wrong == []
+
+
+def test_the_handed_over_folder_writes_no_formulas_and_keeps_people_apart(context, tmp_path):
+    write_folder(plan_of(quick(), [DESIGN], practice=1), tmp_path / "out", 1)
+    with plain_server(tmp_path / "out") as address:
+        page = context.new_page()
+        page.goto(f"{address}/index.html?PROLIFIC_PID==1%2B1")
+        page.get_by_role("heading", name="This link is not complete").wait_for()
+        for person in ("anna", "bert"):
+            consent(page, address, f"index.html?PROLIFIC_PID={person}")
+            page.get_by_role("heading", name="How it works").wait_for()
+        with page.expect_download() as download:
+            page.evaluate("import('./save.js').then(({ save }) => save([], [{ answer: '=1+1', number: -2, said: 'a\\rb' }], true))")
+        download.value.save_as(tmp_path / "data.csv")
+        assert (tmp_path / "data.csv").read_bytes() == b'answer,number,said\n\'=1+1,-2,"a\rb"\n'

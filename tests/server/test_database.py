@@ -2,11 +2,13 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 import tellapart as ta
 from tellapart.server.database import Database, sqlite_url
@@ -98,6 +100,43 @@ def test_two_processes_worth_of_writers_wait_for_each_other(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(8)))
     assert len(names(doors[0])) == 80
+
+
+def write_too_much(database):
+    """As on a disk that is full."""
+    with database.writing() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        connection.execute(conditions.insert().values(name="x", content="large" * 100_000))
+
+
+def test_nobody_is_told_that_something_is_kept_when_the_disk_is_full(sqlite):
+    """SQLite then gives up the whole transaction, and with it what others wrote who share the commit."""
+    writer = sqlite._together._connection
+    first_wrote, told = threading.Event(), []
+
+    def first():
+        try:
+            with sqlite.writing() as connection:
+                connection.execute(conditions.insert().values(name="x", content="small"))
+                first_wrote.set()
+                while not sqlite._together._waiting:  # until the second queues behind: they share a commit
+                    pass
+            told.append("kept")
+        except OperationalError:
+            told.append("failed")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    first_wrote.wait()
+    with pytest.raises(OperationalError):
+        write_too_much(sqlite)
+    thread.join()
+    assert (told, names(sqlite)) == (["failed"], set())
+    with closing(writer.connection.cursor()) as cursor:
+        cursor.execute("PRAGMA max_page_count=1000000")
+    add(sqlite, "there is room again")
+    assert names(sqlite) == {"there is room again"}
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "nonsense", "sqlite:////no/such/folder/x.sqlite", "postgresql://nobody@127.0.0.1:1/x"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -55,23 +56,22 @@ def serve(
     """
     _require_extra()
     from ..progress import progress_bar
-    from ..server.serving import in_background, prepare, server_of
+    from ..server.serving import address_of, in_background, listening, prepare, server_of
 
     with progress_bar("learning to choose blocks") as report:
         experiment = prepare(study, design or [], database, seed, report if adaptive else None)
-    if simulate is None or stay:
-        links = _links(experiment, f"http://{host}:{port}")
-        show(links if as_json else "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
-    try:
+    with closing(experiment.database):
         if simulate is None:
-            server_of(experiment.app, host, port).run()
+            door = listening(host, port)
+            _show_links(experiment, address_of(door), as_json)
+            server_of(experiment.app).run([door])
             return
         with in_background(experiment.app, host, port if stay else 0) as address:
+            if stay:
+                _show_links(experiment, address, as_json)
             _simulate(study, experiment, address, simulate, seed, as_json)
             if stay:
                 _wait()
-    finally:
-        experiment.database.close()
 
 
 @command
@@ -118,15 +118,19 @@ def export(
 @command
 def forget(
     study: StudyPath,
-    participant: Annotated[str, typer.Argument(metavar="PARTICIPANT", help="A label (p0007), or a platform's number.", show_default=False)],
+    participant: Annotated[
+        str,
+        typer.Argument(metavar="PARTICIPANT", help="A label (p0007), a platform's number, or PLATFORM:NUMBER.", show_default=False),
+    ],
     database: DatabaseUrl = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete everything about a participant, for good.
 
-    All trials, all marks and the number on the recruiting platform; in SQLite's files too. Exports and backups that were made before
-    are yours to mend.
+    All trials, all marks and the number on the recruiting platform; in the database's files too. Exports and backups that were made
+    before are yours to mend. A text that is a label is taken for that. To name somebody by a number that looks like one, write the
+    platform before it: prolific:NUMBER, link:CODE or browser:NUMBER.
 
     \b
     Example:
@@ -138,15 +142,14 @@ def forget(
     from ..study import study_file
 
     read_study(study)
-    opened = open_database(study_file(study).parent, database, must_exist=True)
-    with opened.writing() as connection:
-        gone = store.forget(connection, participant)
+    with closing(open_database(study_file(study).parent, database, must_exist=True)) as opened:
+        with opened.writing() as connection:
+            gone = store.forget(connection, participant)
+        opened.wipe()
     if not gone:
         raise StudyError(
             "There is no such participant.", got=f"'{participant}'", expected="a label as in the exported table, or a platform's number"
         )
-    opened.wipe()
-    opened.close()
     show({"forgotten": gone} if as_json else f"{', '.join(gone)}: forgotten.")
 
 
@@ -161,8 +164,9 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
     show(result if as_json else f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
 
 
-def _links(experiment: Experiment, address: str) -> dict[str, Any]:
-    return {"participants": f"{address}/", "researcher": f"{address}/researcher#token={experiment.token}"}
+def _show_links(experiment: Experiment, address: str, as_json: bool) -> None:
+    links = {"participants": f"{address}/", "researcher": f"{address}/researcher#token={experiment.token}"}
+    show(links if as_json else "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
 
 
 def _wait() -> None:

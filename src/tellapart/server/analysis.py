@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from . import store
 from .collected import Collected, collect
 from .sessions import Sessions
 
@@ -69,6 +70,8 @@ class Analyst:
     def look(self) -> None:
         """Ask about those who finished since."""
         with self._rules.database.reading() as connection:
+            there = store.labels_of(connection)
+            self._told = {label: told for label, told in self._told.items() if label in there}  # not who was forgotten
             finished = collect(connection, self._rules.plan.task, finished=True, but=set(self._told))
         if not len(finished.behavior):
             return

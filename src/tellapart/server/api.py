@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from .playing import Begun, Given, Reason, Refused
 from .sessions import Saved, Sessions, Started
+from .shown import look_of
 from .store import Identity
 
 STATUS: dict[Reason, int] = {
@@ -158,12 +159,9 @@ def participant_api(sessions: Sessions) -> APIRouter:
     @api.get("/experiment")
     def experiment() -> dict[str, Any]:
         """What the page needs before anybody takes part: words and how the screen is answered, nothing of the design."""
-        plan, screen = sessions.plan, sessions.plan.screen
-        look = {name: getattr(screen, name) for name in ("answer", "deadline", "feedback", "breaks")}
-        look["script"] = "screen.js" if plan.script else f"static/screens/{screen.script}.js"
-        look["outcomes"] = [f.name for f in plan.task.outcomes]
+        plan = sessions.plan
         numbers = {"practice": plan.settings.practice, "blocks": plan.task.blocks, "trials": plan.task.trials}
-        return {"study": plan.study.name, "texts": plan.texts.public(), "screen": look, **numbers}
+        return {"study": plan.study.name, "texts": plan.texts.public(), "screen": look_of(plan), **numbers}
 
     @api.post("/start")
     def start(body: StartBody) -> Started:

@@ -10,7 +10,7 @@ PostgreSQL: who reads in order to write locks the row first (`with_for_update`, 
 from __future__ import annotations
 
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -62,11 +62,18 @@ class Database:
         self.engine.dispose()
 
     def wipe(self) -> None:
-        """Make sure that what was deleted is gone from SQLite's files too."""
+        """Make sure that what was deleted is gone from the database's files too; raise if it is not."""
         if self._together:
             with self._together.alone(), closing(self.engine.raw_connection()) as connection:
-                for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-                    connection.cursor().execute(statement).close()
+                connection.cursor().execute("VACUUM").close()
+                busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                what = "It is deleted, but the file of writes ahead could not be emptied: somebody is reading."
+                where = f"{self.engine.url.database}-wal"
+                raise StudyError(what, where=where, fix="stop the server and whatever else reads the database, and run the command again")
+            return
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM FULL sessions, identities, blocks, trials"))
 
     def _migrate(self) -> None:
         """Bring the tables up to date; several servers may try at once."""
@@ -105,10 +112,18 @@ class _Together:
                 with self._connection.begin_nested():
                     yield self._connection
                 batch.size += 1
+            except BaseException as error:
+                if not self._in_transaction:  # SQLite gives up the whole transaction when the disk is full or fails
+                    batch.error = error
+                raise
             finally:
-                if self._waiting == 0 or batch.size >= self.MOST:
+                if self._waiting == 0 or batch.size >= self.MOST or batch.error is not None:
                     self._commit()
         batch.wait()
+
+    @property
+    def _in_transaction(self) -> bool:
+        return bool(self._connection.connection.dbapi_connection.in_transaction)  # type: ignore[union-attr]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -145,14 +160,18 @@ class _Batch:
 
     def __init__(self, transaction: RootTransaction) -> None:
         self._transaction, self._done = transaction, threading.Event()
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
         self.size = 0
 
     def commit(self) -> None:
+        """Keep what was written; nothing of it if something failed that all share."""
         try:
-            self._transaction.commit()
+            if self.error is not None:
+                self._transaction.rollback()
+            else:
+                self._transaction.commit()
         except BaseException as error:
-            self._error = error
+            self.error = self.error or error
             self._transaction.rollback()
         finally:
             self._done.set()
@@ -160,38 +179,53 @@ class _Batch:
     def wait(self) -> None:
         """Until the commit is done; raise if it failed."""
         self._done.wait()
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
 
 
 def sqlite_url(file: Path) -> str:
-    """The URL of a SQLite file, which only its owner may read."""
-    if not file.exists():
-        file.touch(0o600)
+    """The URL of a SQLite file."""
     return URL.create("sqlite", database=str(file.resolve())).render_as_string()
 
 
-def _engine(url: str) -> Engine:
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite database; None for another kind."""
+    parsed = _parsed(url)
+    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
+
+
+def _parsed(url: str) -> URL:
     try:
-        parsed = make_url(url)
+        return make_url(url)
     except ArgumentError:
         expected = "sqlite:////path/to/file.sqlite or postgresql://user:password@host/name"
         raise StudyError("This is no address of a database.", expected=expected, got=repr(url)) from None
+
+
+def _engine(url: str) -> Engine:
+    parsed = _parsed(url)
     kind = parsed.get_backend_name()
     if kind == "sqlite":
         return _sqlite(parsed)
     if kind == "postgresql":
-        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=20, max_overflow=20, pool_pre_ping=True)
+        pool: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "pool_pre_ping": True}
+        return create_engine(parsed.set(drivername="postgresql+psycopg"), hide_parameters=True, **pool)
     raise StudyError("This kind of database is not served.", expected="sqlite or postgresql", got=kind)
 
 
 def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False}, pool_size=20, max_overflow=40)
+    """A file that only its owner may read. Who somebody is must not be in a log either, so errors do not tell what was written."""
+    if not url.database or url.database == ":memory:":
+        raise StudyError("A database in memory would be lost.", expected="sqlite:////path/to/file.sqlite", got=str(url))
+    with suppress(OSError):  # SQLite says better what is wrong with a path
+        Path(url.database).touch(0o600)
+    waiting: dict[str, Any] = {"timeout": WAIT, "check_same_thread": False}
+    engine = create_engine(url, connect_args=waiting, pool_size=20, max_overflow=40, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000}", "secure_delete=ON"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={int(WAIT * 1000)}", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import secrets
+import threading
 import time
 from dataclasses import dataclass
-from typing import Callable
+from typing import Any, Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,6 +44,10 @@ HEADERS = {
 }
 
 
+COUNTED = ("/api/start", "/api/decline")
+"""What everybody can do without a key, and what leaves a trace in the database."""
+
+
 @dataclass
 class _Bucket:
     left: float
@@ -61,22 +67,35 @@ class Buckets:
     def __init__(self, limit: tuple[float, int], clock: Callable[[], float] = time.monotonic) -> None:
         (self._rate, self._size), self._clock = limit, clock
         self._buckets: dict[bytes, _Bucket] = {}
-        self._salt = secrets.token_bytes(16)
+        self._salt, self._lock = secrets.token_bytes(16), threading.Lock()
 
-    def allows(self, who: str, cost: float = 1.0) -> bool:
+    def allows(self, who: str) -> bool:
         """May `who` ask once more? It is then counted."""
         now, name = self._clock(), hashlib.blake2b(who.encode("utf-8", "replace"), digest_size=16, key=self._salt).digest()
-        if len(self._buckets) > self.MOST:
-            self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._filled(bucket, now) < self._size}
-        bucket = self._buckets.setdefault(name, _Bucket(self._size, now))
-        bucket.left, bucket.at = self._filled(bucket, now), now
-        if bucket.left < cost:
-            return False
-        bucket.left -= cost
-        return True
+        with self._lock:
+            if len(self._buckets) > self.MOST:
+                self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._filled(bucket, now) < self._size}
+            bucket = self._buckets.setdefault(name, _Bucket(self._size, now))
+            bucket.left, bucket.at = self._filled(bucket, now), now
+            if bucket.left < 1:
+                return False
+            bucket.left -= 1
+            return True
 
     def _filled(self, bucket: _Bucket, now: float) -> float:
         return min(self._size, bucket.left + self._rate * (now - bucket.at))
+
+
+def network_of(client: Any) -> str:
+    """Where a request comes from, as limits count it: an address, or of the new kind (IPv6) the network, which holds 2^64 of them."""
+    host = str((client or ("",))[0])
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return host
+    return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
 
 
 class Guard:
@@ -100,7 +119,7 @@ class Guard:
                 given.setdefault("cache-control", "no-store" if not scope["path"].startswith("/static/") else "no-cache")
             await send(message)
 
-        if not self._allows(scope["path"], (scope.get("client") or ("",))[0], headers.get("authorization", "")):
+        if not self._allows(scope["path"], network_of(scope.get("client")), headers.get("authorization", "")):
             await _refuse(send_with_headers, 429, "too_often", {"retry-after": "1"})
             return
         body = await self._read(headers, receive)
@@ -110,7 +129,7 @@ class Guard:
         await self._app(scope, _replay(body, receive), send_with_headers)
 
     def _allows(self, path: str, address: str, key: str) -> bool:
-        if not self._addresses.allows(address) or (path == "/api/start" and not self._starts.allows(address)):
+        if not self._addresses.allows(address) or (path in COUNTED and not self._starts.allows(address)):
             return False
         return not key or not path.startswith("/api/") or self._sessions.allows(key)
 

@@ -86,8 +86,8 @@ class Live:
         counts: dict[tuple[str, bool], dict[str, int]] = {}
         for name, simulated, which, count in connection.execute(query.group_by(conditions.c.name, sessions.c.simulated, state)):
             counts.setdefault((name, simulated), dict.fromkeys(STATES, 0))[which] += count
-        for condition in self._rules.plan.conditions:
-            counts.setdefault((condition.name, False), dict.fromkeys(STATES, 0))
+        for name in store.condition_names(connection, self._rules.conditions):
+            counts.setdefault((name, False), dict.fromkeys(STATES, 0))
         return [{"condition": name, "simulated": simulated, **count} for (name, simulated), count in sorted(counts.items())]
 
     def _people(self) -> list[dict[str, Any]]:
@@ -97,16 +97,18 @@ class Live:
             query = query.join(conditions, conditions.c.id == sessions.c.condition).order_by(sessions.c.id.desc()).limit(LISTED)
             people = connection.execute(query).all()
             seconds = self._seconds(connection, [person.id for person in people])
-        return [self._person(person, *seconds.get(person.id, ([], 0))) for person in people]
+        return [self._person(person, *seconds[person.id]) for person in people]
 
     def _seconds(self, connection: Connection, ids: list[int]) -> dict[int, tuple[list[float], int]]:
         """Response times and the number of missed trials of participants."""
         query = select(trials.c.session, trials.c.seconds, trials.c.missed).where(trials.c.session.in_(ids))
-        found: dict[int, tuple[list[float], int]] = {}
+        times: dict[int, list[float]] = {i: [] for i in ids}
+        count = dict.fromkeys(ids, 0)
         for session, seconds, missed in connection.execute(query):
-            times, count = found.get(session, ([], 0))
-            found[session] = (times if missed or seconds is None else [*times, seconds], count + bool(missed))
-        return found
+            count[session] += bool(missed)
+            if not missed and seconds is not None:
+                times[session].append(seconds)
+        return {i: (times[i], count[i]) for i in ids}
 
     def _person(self, person: Any, seconds: list[float], missed: int) -> dict[str, Any]:
         times = np.array(seconds)

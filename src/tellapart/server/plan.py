@@ -128,9 +128,8 @@ def conditions_of(task: Task, designs: Sequence[Floats], settings: Settings) -> 
     orders: list[tuple[int, ...] | None] = [None]
     if order != "random":
         orders = [*williams(task.blocks)] if order == "counterbalanced" else [tuple(range(task.blocks))]
-    letters = [_letters(i) for i in range(len(designs) * len(orders))]
     pairs = [(design, way) for design in designs for way in orders]
-    return tuple(Condition(design, way, letter) for letter, (design, way) in zip(letters, pairs, strict=True))
+    return tuple(Condition(design, way, letters(i)) for i, (design, way) in enumerate(pairs))
 
 
 def williams(blocks: int) -> list[tuple[int, ...]]:
@@ -143,6 +142,6 @@ def williams(blocks: int) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(square + mirrored))
 
 
-def _letters(i: int) -> str:
+def letters(i: int) -> str:
     """A, B, …, Z, AA, …"""
-    return (_letters(i // 26 - 1) if i >= 26 else "") + chr(ord("A") + i % 26)
+    return (letters(i // 26 - 1) if i >= 26 else "") + chr(ord("A") + i % 26)

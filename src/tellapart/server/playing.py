@@ -19,7 +19,7 @@ from ..tasks.space import Floats
 from . import store
 from .plan import Plan, generator
 from .policy import Row
-from .shown import options_of, public, seen_by
+from .shown import introduction_of, options_of, places_of, public, seen_by
 from .store import Block, Session, Trial
 
 log = logging.getLogger("tellapart.server")
@@ -89,9 +89,7 @@ def new_block(connection: Connection, plan: Plan, session: Session, row: Row, no
     path, screen = (session.position, session.attempt), plan.screen
     environment = environment_of(connection, plan, session, row.values)
     trials = int(environment.lengths[0, session.position])
-    places = list(range(screen.choices(plan.task))) if screen.answer == "choice" else []
-    if screen.shuffled:
-        places = [int(place) for place in generator(session.seed, "places", *path).permutation(len(places))]
+    places = places_of(plan, generator(session.seed, "places", *path))
     stimuli = screen.shown(row.values, trials, generator(session.seed, "stimuli", *path))
     saved, number = environment.save(), session.order[session.position]
     block = Block(session.id, *path, number, row.values.tolist(), trials, places, stimuli, row.source, row.why, saved, now)
@@ -108,9 +106,8 @@ def skip(connection: Connection, session: Session, block: Block) -> None:
 
 def begun(connection: Connection, plan: Plan, session: Session, block: Block) -> Begun:
     """The block as the page may see it: all its stimuli if the task gives no outcomes, else the next one only."""
-    rest, introduction = block.stimuli[session.trial :], None
-    if plan.screen.introduction is not None and session.trial == 0:
-        introduction = dict(plan.screen.introduction(np.array(block.row), block.stimuli))
+    rest = block.stimuli[session.trial :]
+    introduction = introduction_of(plan, np.array(block.row), block.stimuli) if session.trial == 0 else None
     stimuli = [public(stimulus, block.places) for stimulus in (rest[:1] if plan.task.outcomes else rest)]
     points = store.points_of(connection, session.id, plan.task.outcomes[0].name) if plan.task.outcomes else 0.0
     place = (*place_of(session), block.trials, plan.task.blocks)
@@ -142,6 +139,8 @@ def _played(plan: Plan, session: Session, block: Block, environment: Environment
     responses = dict.fromkeys((f.name for f in task.responses), 0.0)
     try:
         if given.answer is not None:
+            if screen.seconds and given.seconds is None:
+                raise ValueError("a response time is expected: the task records it")
             seconds = max(given.seconds or 0.0, 1e-3)
             responses = screen.responses(task, block.stimuli[given.trial], seen_by(screen, given.answer, block.places), seconds)
         outcomes = environment.step({name: np.array([value]) for name, value in responses.items()}, np.array([missed]))
@@ -165,8 +164,7 @@ def practice(plan: Plan, seed: int) -> dict[str, Any]:
     rng, screen, count = generator(seed, "practice"), plan.screen, plan.settings.practice
     design = plan.task.baseline(1, rng)[0]
     stimuli = screen.shown(design[0], count, rng)
-    places = list(range(screen.choices(plan.task))) if screen.answer == "choice" else []
-    introduction = dict(screen.introduction(design[0], stimuli)) if screen.introduction else None
+    places, introduction = places_of(plan), introduction_of(plan, design[0], stimuli)
     shown = {"options": options_of(plan, places), "stimuli": [public(stimulus, places) for stimulus in stimuli]}
     return shown | {"introduction": introduction, "outcomes": _outcomes_of_each(plan, design, places, count, rng)}
 

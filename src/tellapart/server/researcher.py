@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from . import store
 from .api import Name, Number, Words, _Body
 from .collected import collect
-from .guard import Token
+from .guard import Token, network_of
 from .live import Live
 from .sessions import Sessions, Started
 from .store import Identity
@@ -52,8 +52,7 @@ def researcher_api(sessions: Sessions, live: Live, token: Token) -> APIRouter:
     ) -> None:
         if token.admits(tellapart, authorization):
             return
-        known = request.client.host if request.client else ""
-        raise HTTPException(401 if token.may_try(known) else 429)
+        raise HTTPException(401 if token.may_try(network_of(request.client)) else 429)
 
     api = APIRouter(prefix="/researcher", include_in_schema=False)
     behind = [Depends(admitted)]
@@ -62,7 +61,7 @@ def researcher_api(sessions: Sessions, live: Live, token: Token) -> APIRouter:
     def login(request: Request, body: LoginBody, response: Response) -> dict[str, bool]:
         """The token against a cookie that only this page may use."""
         if not token.right(body.token):
-            raise HTTPException(401 if token.may_try(request.client.host if request.client else "") else 429)
+            raise HTTPException(401 if token.may_try(network_of(request.client)) else 429)
         secure = request.url.scheme == "https"
         kept: dict[str, Any] = {"httponly": True, "samesite": "strict", "secure": secure, "max_age": 7 * 86_400}
         response.set_cookie(Token.COOKIE, token.cookie, path=_path(request), **kept)

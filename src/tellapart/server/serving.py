@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import socket
+import tempfile
 import threading
-import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
@@ -20,7 +21,7 @@ from ..study import Study, study_file
 from ..tasks.space import Floats
 from ..tasks.text import parse_design
 from .app import create_app
-from .database import Database, sqlite_url
+from .database import Database, sqlite_file, sqlite_url
 from .plan import Plan, make_plan
 from .policy import Policy, planned
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 PEOPLE, TOKEN, VARIABLE = "participants.sqlite", "researcher.token", "TELLAPART_TOKEN"
 """The database and the token beside the study file, and the variable that can hold the token instead."""
+SHORTEST = 16
+"""Characters of a token: it is compared however often wrong ones were tried, so that nobody can lock the researcher out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,31 +87,55 @@ def recommended(study: Study, run: Path) -> Floats:
 
 def open_database(folder: Path, url: str | None = None, must_exist: bool = False) -> Database:
     """The database of a study."""
-    if url is None:
-        file = folder / PEOPLE
-        if must_exist and not file.is_file():
-            fix = "serve the study first, or say where its data are with --database"
-            raise StudyError(
-                "Nobody has taken part in this study yet.", where=str(file), expected="the database of `tellapart serve`", fix=fix
-            )
-        url = sqlite_url(file)
+    url = url or sqlite_url(folder / PEOPLE)
+    file = sqlite_file(url)
+    if must_exist and file is not None and not file.is_file():
+        fix = "serve the study first, or say where its data are with --database"
+        raise StudyError("Nobody has taken part in this study yet.", where=str(file), expected="the database of `tellapart serve`", fix=fix)
     return Database(url)
 
 
 def token_of(folder: Path) -> str:
     """The researcher's token: from the environment, or from a file that is made once and that only its owner can read."""
-    given = os.environ.get(VARIABLE)
-    if given:
-        return given
     file = folder / TOKEN
-    if not file.is_file():
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as opened:
-            opened.write(secrets.token_urlsafe(24) + "\n")
-    return file.read_text("utf-8").strip()
+    given = os.environ.get(VARIABLE)
+    if not given and not file.is_file():
+        _make_token(file)
+    token = given or file.read_text("utf-8").strip()
+    if len(token) < SHORTEST:
+        where, fix = f"${VARIABLE}" if given else str(file), "make one: openssl rand -base64 24; or delete the file, and it is made anew"
+        raise StudyError("The researcher's token can be guessed.", where=where, expected=f"{SHORTEST} characters or more", fix=fix)
+    return token
 
 
-def server_of(app: FastAPI, host: str, port: int) -> uvicorn.Server:
+def _make_token(file: Path) -> None:
+    """Whole or not at all, also if two servers start at once."""
+    descriptor, made = tempfile.mkstemp(dir=file.parent, prefix=file.name)  # only its owner can read it
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(secrets.token_urlsafe(24) + "\n")
+    with suppress(FileExistsError):
+        os.link(made, file)
+    os.unlink(made)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that people can connect to; `port` 0 is any that is free."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        fix = (
+            "choose another --port: something listens to this one" if error.errno == errno.EADDRINUSE else "choose another --host or --port"
+        )
+        raise StudyError("The server could not be started.", where=f"{host}:{port}", got=error.strerror or error, fix=fix) from None
+
+
+def address_of(door: socket.socket) -> str:
+    """Where a socket is, as a browser asks for it."""
+    host, port = door.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def server_of(app: FastAPI) -> uvicorn.Server:
     """The server, which keeps no record of who asked for what."""
     import uvicorn
 
@@ -118,21 +145,17 @@ def server_of(app: FastAPI, host: str, port: int) -> uvicorn.Server:
             await super().shutdown(sockets)
 
     quiet: dict[str, Any] = {"access_log": False, "log_level": "warning", "server_header": False, "date_header": False}
-    return Server(uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=5, **quiet))
+    return Server(uvicorn.Config(app, timeout_graceful_shutdown=5, **quiet))
 
 
 @contextmanager
 def in_background(app: FastAPI, host: str, port: int) -> Iterator[str]:
     """Serve while something else is done; the address, on a free port if `port` is 0."""
-    server = server_of(app, host, port)
-    thread = threading.Thread(target=server.run, daemon=True)
+    server, door = server_of(app), listening(host, port)
+    thread = threading.Thread(target=server.run, args=([door],), daemon=True)
     thread.start()
     try:
-        while not server.started:
-            if not thread.is_alive():
-                raise StudyError("The server could not be started.", where=f"{host}:{port}", fix="choose another --port")
-            time.sleep(0.05)
-        yield "http://{}:{}".format(*server.servers[0].sockets[0].getsockname()[:2])
+        yield address_of(door)  # who connects before the server is ready waits
     finally:
         server.should_exit = True
         thread.join(10)

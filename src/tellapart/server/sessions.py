@@ -70,7 +70,7 @@ class Sessions:
         self._asking = Asking(plan.policy, plan.task, plan.settings.policy_seconds)
         with database.writing() as connection:
             store.found(connection, plan, seed)
-            self._conditions = store.condition_ids(connection, plan)
+            self.conditions = store.condition_ids(connection, plan)
 
     def start(self, identity: Identity, simulated: bool = False, truth: Mapping[str, Any] | None = None) -> Started:
         """Take part, or go on."""
@@ -180,16 +180,16 @@ class Sessions:
     ) -> Session:
         """A place for a new participant: in the condition with the fewest, by lot among equals. The experiment's row is locked."""
         settings, now = self.plan.settings, self.clock()
-        taken = store.places_taken(connection, self._conditions, simulated, now - 60 * settings.place_minutes)
+        taken = store.places_taken(connection, self.conditions, simulated, now - 60 * settings.place_minutes)
         if row.paused and not simulated:
             raise Refused("paused")
         if settings.participants and sum(taken.values()) >= settings.participants and not simulated:
             raise Refused("full")
         number = row.number + 1
         seed = int(np.random.SeedSequence(row.seed, spawn_key=(number,)).generate_state(1, np.uint64)[0] >> 2)
-        fewest = [i for i in self._conditions if taken[i] == min(taken.values())]
+        fewest = [i for i in self.conditions if taken[i] == min(taken.values())]
         chosen = fewest[int(generator(seed, "condition").integers(len(fewest)))]
-        order = self.plan.conditions[self._conditions.index(chosen)].order_for(seed)
+        order = self.plan.conditions[self.conditions.index(chosen)].order_for(seed)
         values = {"label": f"{'s' if simulated else 'p'}{number:04d}", "key": _fingerprint(key), "seed": seed, "condition": chosen}
         values |= {"order": order, "simulated": simulated, "truth": truth, "status": TAKING_PART, "started": now, "seen": now}
         values |= {"away": False, "position": 0, "attempt": 0, "trial": 0, "passed": not self.plan.texts.questions, "failures": 0}

@@ -4,8 +4,29 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+import numpy as np
+
 from ..tasks.screen import Answer, Screen
+from ..tasks.space import Floats
 from .plan import Plan
+
+
+def look_of(plan: Plan) -> dict[str, Any]:
+    """How the screen is drawn and answered: nothing of the design."""
+    look = {name: getattr(plan.screen, name) for name in ("answer", "deadline", "feedback", "breaks")}
+    script = "screen.js" if plan.script else f"static/screens/{plan.screen.script}.js"
+    return {**look, "script": script, "outcomes": [f.name for f in plan.task.outcomes]}
+
+
+def places_of(plan: Plan, rng: np.random.Generator | None = None) -> list[int]:
+    """The category of the option at each place on the screen; shuffled by `rng` where the screen says so. Empty if nothing is chosen."""
+    places = list(range(plan.screen.choices(plan.task))) if plan.screen.answer == "choice" else []
+    return [int(place) for place in rng.permutation(places)] if rng is not None and plan.screen.shuffled else places
+
+
+def introduction_of(plan: Plan, row: Floats, stimuli: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What is shown before the first trial of a block, if anything."""
+    return None if plan.screen.introduction is None else dict(plan.screen.introduction(row, stimuli))
 
 
 def public(stimulus: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:

@@ -30,6 +30,8 @@ from .store import Block
 
 TOGETHER = 16
 """Requests under way at once."""
+TRIES = 5
+"""Of one request, whose answer may have been lost with its connection; every step can be repeated without harm."""
 
 
 class Client:
@@ -44,16 +46,27 @@ class Client:
 
     def post(self, path: str, key: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The answer, or an error if the server refused."""
-        if not hasattr(self._local, "connection"):
-            self._local.connection = http.client.HTTPConnection(self._host, timeout=60)
-        connection: http.client.HTTPConnection = self._local.connection
         headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
-        connection.request("POST", path, None if body is None else json.dumps(body), headers)
-        response = connection.getresponse()
-        content = json.loads(response.read())
-        if response.status != 200:
-            raise TellapartError("The server refused a simulated participant.", where=path, got=f"{response.status} {content}")
+        status, content = self._asked(path, None if body is None else json.dumps(body), headers)
+        if status != 200:
+            raise TellapartError("The server refused a simulated participant.", where=path, got=f"{status} {content}")
         return content  # type: ignore[no-any-return]
+
+    def _asked(self, path: str, text: str | None, headers: Mapping[str, str]) -> tuple[int, Any]:
+        """Ask as a page does: again if the connection broke, for example because the server has closed one that was idle."""
+        for tries_left in reversed(range(TRIES)):
+            if not hasattr(self._local, "connection"):
+                self._local.connection = http.client.HTTPConnection(self._host, timeout=60)
+            connection: http.client.HTTPConnection = self._local.connection
+            try:
+                connection.request("POST", path, text, dict(headers))
+                response = connection.getresponse()
+                return response.status, json.loads(response.read())
+            except (OSError, http.client.HTTPException):
+                connection.close()  # the next request opens it again
+                if not tries_left:
+                    raise
+        raise AssertionError("there is at least one try")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import dataclass, fields
+from itertools import count
 from typing import Any, Literal, Mapping, Sequence
 
 from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
 
 from ..errors import StudyError
-from .plan import Plan
+from .plan import Plan, letters
 from .tables import blocks, conditions, experiment, identities, sessions, trials
 
 Status = Literal["taking part", "finished", "screened out"]
@@ -109,16 +110,22 @@ def found(connection: Connection, plan: Plan, seed: int | None = None) -> None:
         raise StudyError(
             "The database holds another experiment.", expected=expected, got=got, fix="give another --database, or move the old one away"
         )
-    there = {content for (content,) in connection.execute(select(conditions.c.content))}
+    there = {row.content: row.name for row in connection.execute(select(conditions.c.content, conditions.c.name))}
+    free = (name for name in map(letters, count()) if name not in there.values())
     for condition in plan.conditions:
         if condition.content not in there:
-            connection.execute(insert(conditions).values(name=condition.name, content=condition.content))
+            connection.execute(insert(conditions).values(name=next(free), content=condition.content))
 
 
 def condition_ids(connection: Connection, plan: Plan) -> list[int]:
     """The number of each of the plan's conditions."""
     ids = {row.content: row.id for row in connection.execute(select(conditions.c.id, conditions.c.content))}
     return [int(ids[condition.content]) for condition in plan.conditions]
+
+
+def condition_names(connection: Connection, ids: Sequence[int]) -> list[str]:
+    """What conditions are called: each by a name of its own, also where the database has seen other designs before."""
+    return list(connection.execute(select(conditions.c.name).where(conditions.c.id.in_(ids))).scalars())
 
 
 def the_experiment(connection: Connection, lock: bool = False) -> Row[Any]:
@@ -226,10 +233,17 @@ def last_attempts(connection: Connection, session: int) -> dict[int, int]:
 
 
 def forget(connection: Connection, who: str) -> list[str]:
-    """Delete all about the participants with a label, or a number of the platform; their labels."""
-    person = select(identities.c.session).where(identities.c.person == who)
-    query = select(sessions.c.id, sessions.c.label).where(or_(sessions.c.label == who, sessions.c.id.in_(person)))
-    gone = [(int(i), str(label)) for i, label in connection.execute(query)]
+    """Delete all about a participant, by the label, or else by the number on a platform; the labels that are gone.
+
+    Who chooses a number may choose one that looks like somebody else's label. So a label is never taken for a number: that is
+    written "platform:number".
+    """
+    platform, _, number = who.rpartition(":")
+    person = select(identities.c.session).where(identities.c.person == number)
+    person = person.where(identities.c.platform == platform) if platform else person
+    query = select(sessions.c.id, sessions.c.label)
+    labelled = connection.execute(query.where(sessions.c.label == who)).all()
+    gone = [(int(i), str(label)) for i, label in labelled or connection.execute(query.where(sessions.c.id.in_(person))).all()]
     for table, column in (
         (trials, trials.c.session),
         (blocks, blocks.c.session),
@@ -256,6 +270,11 @@ def completeness(connection: Connection, session: int) -> tuple[int, int]:
     counts = counts.group_by(trials.c.position, trials.c.attempt)
     totals = [sum(int(n) for p, a, n in connection.execute(query) if last[p] == a) for query in (counts, lengths)]
     return totals[0], totals[1]
+
+
+def labels_of(connection: Connection) -> set[str]:
+    """All participants who are not forgotten."""
+    return set(connection.execute(select(sessions.c.label)).scalars())
 
 
 def session_of_label(connection: Connection, label: str) -> Session:

@@ -20,7 +20,7 @@ from ...tasks.environment import NoOutcomes
 from ..pages import STATIC
 from ..plan import Condition, Plan, generator
 from ..playing import practice
-from ..shown import options_of, public
+from ..shown import introduction_of, look_of, options_of, places_of, public
 
 SEQUENCES = 24
 """Sequences of places and stimuli drawn for each condition, of which each participant gets one."""
@@ -47,12 +47,7 @@ def write_folder(plan: Plan, out: Path, seed: int) -> None:
 
 def experiment(plan: Plan, seed: int) -> dict[str, Any]:
     """All that the page needs to run by itself."""
-    screen = plan.screen
-    look = {name: getattr(screen, name) for name in ("answer", "deadline", "feedback", "breaks", "seconds")}
-    look |= {
-        "script": "screen.js" if plan.script else f"static/screens/{screen.script}.js",
-        "outcomes": [f.name for f in plan.task.outcomes],
-    }
+    look = {**look_of(plan), "seconds": plan.screen.seconds}
     texts = {**plan.texts.public(), "answers": [question.answer for question in plan.texts.questions]}
     numbers = {"practice": plan.settings.practice, "blocks": plan.task.blocks, "trials": plan.task.trials}
     links = {kind: plan.settings.codes.link(kind) for kind in ("completion", "screen_out", "no_consent")}
@@ -71,11 +66,10 @@ def _sequence(plan: Plan, condition: Condition, seed: int, number: int) -> list[
 
 def _block(plan: Plan, row: Any, block: int, trials: int, rng: np.random.Generator) -> dict[str, Any]:
     screen, task = plan.screen, plan.task
-    places = list(range(screen.choices(task))) if screen.answer == "choice" else []
-    places = [int(place) for place in rng.permutation(places)] if screen.shuffled else places
+    places = places_of(plan, rng)
     stimuli = screen.shown(row, trials, rng)
     means = [[screen.responses(task, stimulus, place, 0.0) for place in places] for stimulus in stimuli] if places else []
-    introduction = dict(screen.introduction(row, stimuli)) if screen.introduction else None
+    introduction = introduction_of(plan, row, stimuli)
     shown = {"stimuli": [public(stimulus, places) for stimulus in stimuli], "options": options_of(plan, places)}
     pay = [float(row[place]) for place in places] if task.outcomes else None
     return {"block": block, "row": row.tolist(), "trials": trials, **shown, "introduction": introduction, "means": means, "pay": pay}

@@ -24,6 +24,7 @@ class Taking {
   }
 
   async takePart() {
+    if (!this.host.usable) return this.end("link", null);
     if (!this.host.consented() && !(await this.consent())) return;
     const started = await this.host.start();
     if (started.status === "finished") return this.last(started.link);

@@ -1,9 +1,9 @@
 // The server, as the page knows it. Everything is asked until it is heard; answers wait in an outbox on this device until the server
 // has said that they are kept.
+import { whoever } from "./who.js";
 
 const PATIENCE = 10_000; // milliseconds for one request
 const ALIVE = 15_000; // between signs of life
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 export class Refusal extends Error {
   constructor({ reason, link = null, place = null }) {
@@ -30,15 +30,14 @@ class Keep {
 
 export class Server {
   constructor() {
-    const query = new URLSearchParams(location.search);
-    const named = (name) => (NAME.test(query.get(name) ?? "") ? query.get(name) : null);
+    const { usable, person, participant, study, submission } = whoever(location.search);
+    this.usable = usable;
     this.device = new Keep("tellapart:");
     if (!this.device.get("browser")) this.device.set("browser", fresh());
-    const person = named("PROLIFIC_PID");
     this.who = { browser: this.device.get("browser") };
-    if (named("participant")) this.who.participant = named("participant");
-    if (person) this.who.prolific = { person, study: named("STUDY_ID"), submission: named("SESSION_ID") };
-    this.keep = new Keep(`tellapart:${location.pathname}:${person ?? named("participant") ?? "browser"}:`);
+    if (participant) this.who.participant = participant;
+    if (person) this.who.prolific = { person, study, submission };
+    this.keep = new Keep(`tellapart:${location.pathname}:${person ?? participant ?? "browser"}:`);
     this.key = null;
     this.waiting = new Map();
     this.onnetwork = () => {};

@@ -1,10 +1,14 @@
 // The experiment without tellapart's server: conditions by lot, outcomes by the browser, data by save.js.
 import { run } from "./static/flow.js";
+import { whoever } from "./static/who.js";
 import { save } from "./save.js";
 
-const KEEP = `tellapart:${location.pathname}:`;
+const WHO = whoever(location.search);
+const KEEP = `tellapart:${location.pathname}:${WHO.person ?? WHO.participant ?? "browser"}:`;
 
 class Alone {
+  usable = WHO.usable;
+
   async experiment() {
     this.all = await (await fetch("experiment.json")).json();
     this.state = JSON.parse(localStorage.getItem(KEEP + "state") ?? "null");
@@ -15,8 +19,9 @@ class Alone {
 
   async start() {
     const resumed = this.state !== null;
+    if (this.state?.out) throw this.out();
     if (!resumed) {
-      const person = new URLSearchParams(location.search).get("PROLIFIC_PID") ?? Array.from(crypto.getRandomValues(new Uint8Array(6)), (b) => b.toString(16).padStart(2, "0")).join("");
+      const person = WHO.person ?? WHO.participant ?? Array.from(crypto.getRandomValues(new Uint8Array(6)), (b) => b.toString(16).padStart(2, "0")).join("");
       const pick = (list) => Math.floor(Math.random() * list.length);
       const condition = pick(this.all.conditions);
       this.state = { person, condition, sequence: pick(this.all.conditions[condition].sequences), position: 0, trial: 0, points: 0, rows: [], passed: !this.all.texts.answers.length, tries: 0, done: false };
@@ -45,10 +50,13 @@ class Alone {
     const passed = JSON.stringify(answers) === JSON.stringify(this.all.texts.answers);
     this.state.passed = passed;
     this.state.tries += 1;
+    this.state.out = !passed && this.state.tries >= this.all.tries;
     this.keep();
-    if (!passed && this.state.tries >= this.all.tries) throw Object.assign(new Error(), { reason: "screened_out", link: this.all.links.screen_out });
+    if (this.state.out) throw this.out();
     return { passed };
   }
+
+  out() { return Object.assign(new Error(), { reason: "screened_out", link: this.all.links.screen_out }); }
 
   get blocks() { return this.all.conditions[this.state.condition].sequences[this.state.sequence]; }
 

@@ -18,9 +18,13 @@ export async function save(rows, all, done) {
   link.click();
 }
 
+// What a participant typed must not be run as a formula by a spreadsheet that opens the file.
+const FORMULA = /^[=+\-@\t\r]/;
+const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
 function csv(rows) {
   const names = [...new Set(rows.flatMap(Object.keys))];
-  const cell = (value) => (value == null ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const cell = (value) => (value == null ? "" : quoted(typeof value === "string" && FORMULA.test(value) ? `'${value}` : String(value)));
   return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n") + "\n";
 }
 
