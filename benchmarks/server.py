@@ -9,6 +9,7 @@ Every part prints what it measured and stops if something was lost.
 import argparse
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
@@ -58,12 +59,18 @@ def milliseconds(times):
     return "median {:.0f} ms, p95 {:.0f} ms, p99 {:.0f} ms".format(*quantiles)
 
 
+def processor_seconds():
+    """Of all servers so far that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def killed_and_cut(name, url, count, kills, cut, trials_each):
     """People take part, one choice about every 1.2 s, while the server is killed and the network is cut."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "study.toml").write_text(bandit(trials=trials_each).to_toml())
         words = [sys.executable, "-m", "tellapart.cli", "serve", folder, "--design", TEXT, "--database", url, "--port", "{port}"]
-        server, began = Server(words), time.perf_counter()
+        server, began, worked = Server(words), time.perf_counter(), processor_seconds()
         people, times = asyncio.run(ordeal(server, count, kills=kills, cut=cut, think=1.2, within=20.0, pause=(2.0, 5.0)))
         server.stop()
     database = Database(url)
@@ -74,11 +81,13 @@ def killed_and_cut(name, url, count, kills, cut, trials_each):
     database.close()
     lost, duplicated = lost_and_duplicated(people, rows)
     acknowledged = sum(len(person.acknowledged) for person in people)
+    worked = 1000 * (processor_seconds() - worked) / max(acknowledged, 1)
     seconds = time.perf_counter() - began
     print(f"{name}: {count} people, server killed {server.kills} times, network cut for {cut:g} s ({seconds:.0f} s in all)")
     print(f"  {acknowledged} trials acknowledged: {lost} lost, {duplicated} duplicated; {finished} of {count} people finished")
     print(f"  saving a trial     {milliseconds(times.trials)}")
     print(f"  starting a session {milliseconds(times.start)}")
+    print(f"  {worked:.1f} ms of processor time for each trial, the server's starts included, whatever else the machine did meanwhile")
     assert (lost, duplicated, finished) == (0, 0, count)
 
 
