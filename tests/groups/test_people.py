@@ -1,0 +1,135 @@
+"""People one by one and together, on a small run: evidences, predictive checks, and groups that invite false statements."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import tellapart as ta
+from tellapart.data.understand import Understanding
+from tellapart.groups.evidence import likelihood_evidence
+from tellapart.groups.predictive import Predictor
+from tellapart.groups.words import conclusion, methods
+from tellapart.models.evidence import log_evidence
+from tellapart.parts import find_part
+
+QUICK = ta.AnalysisSettings(amortized=True)
+
+
+class Plain(ta.LikelihoodModel):
+    """A model with a likelihood, but without an integral of its own; and, on demand, one that holds some data to be impossible."""
+
+    def __init__(self, model, impossible=()):
+        self.inner, self.name, self.impossible = model, model.name, np.array(impossible, int)
+
+    @property
+    def parameters(self):
+        return self.inner.parameters
+
+    def simulate(self, parameters, designs, rng, task):
+        return self.inner.simulate(parameters, designs, rng, task)
+
+    def log_likelihood(self, parameters, behavior, designs, task):
+        values = self.inner.log_likelihood(parameters, behavior, designs, task)
+        return np.where(np.isin(behavior.participants, self.impossible), -np.inf, values)
+
+
+@pytest.fixture
+def plain(result, monkeypatch):
+    """The run's estimator, asking about models without integrals; some people are impossible under the given models."""
+
+    def make(*impossible):
+        question = result.study.question
+        models = tuple(Plain(model, one) for model, one in zip(question.models, impossible or ((), ()), strict=True))
+        monkeypatch.setattr(result.found.estimator, "question", ta.Question(models, question.goal, question.prior, question.about))
+        return result.found.estimator
+
+    return make
+
+
+def simulate(result, n, seed=0, models=None):
+    study = result.study
+    return ta.simulate_models(study.task, models or study.models, result.design, n, np.random.default_rng(seed)).behavior
+
+
+def at(result, n):
+    return np.broadcast_to(result.design, (n, *result.design.shape))
+
+
+def test_evidences_by_proposals_agree_with_integrals(result, plain):
+    """Within five of the stated standard errors, for 30 people and 2 models; a right program fails once in 10,000 times."""
+    people = simulate(result, 30)
+    exact = np.stack([log_evidence(model, people, result.design, result.study.task) for model in result.study.models], axis=1)
+    ours = likelihood_evidence(plain(), people, at(result, 30), draws=3000)
+    assert (np.abs(ours.log_evidence - exact) < 5 * ours.se + 0.01).all()
+    assert ours.draws["aeg"].shape == (30, 3000, 1)
+    assert f"{ours.se.max():.3f} at most" in ours.words
+
+
+def test_people_whom_no_model_can_produce_are_left_out(result, plain):
+    plain((3, 5), (3,))
+    found = result.analyse(simulate(result, 12))
+    assert [(one.participant, one.reason) for one in found.left_out] == [(3, "no model can produce these data")]
+    assert len(found.participants) == 11
+    assert found.probabilities[found.participants == 5].tolist() == [[0.0, 1.0]]
+    assert np.isfinite(found.evidence.se).all()
+    plain(range(12), range(12))
+    with pytest.raises(ta.DataError, match="nobody to analyse"):
+        result.analyse(simulate(result, 12))
+
+
+def test_predictive_checks_find_a_stranger_and_rarely_a_friend(result):
+    """Groups of 20 of the study's own models raise an alarm in 1 % of cases; those of somebody who chooses by a bias nearly always."""
+    groups, where = 30, at(result, 20)
+    predictor = Predictor(result.found.estimator, where, np.ones((20, 2, 10), bool), n=1200)
+    friends = [predictor.predict(simulate(result, 20, seed), where, seed) for seed in range(groups)]
+    assert sum(one.alarm for one in friends) <= binom.ppf(1 - 1e-4, groups, 0.02)
+    assert np.mean([one.group_p for one in friends]) > 0.3  # 0.5 for p-values that keep their word
+    assert np.mean(np.concatenate([one.person_p for one in friends]) <= 0.1) < 0.2
+    biased = find_part("model", "biased-random")()
+    strangers = [predictor.predict(simulate(result, 20, seed, [biased]), where, seed) for seed in range(5)]
+    assert sum(one.alarm for one in strangers) >= 4
+
+
+def test_one_person(result):
+    found = result.analyse(simulate(result, 1), settings=QUICK)
+    assert "do not say which model" in conclusion(found)
+    assert found.effects.people == 1
+    assert (found.effects.high - found.effects.low > 0.5).all()
+
+
+def test_a_person_without_trials_and_one_with_three(result):
+    people = simulate(result, 8)
+    mask = people.mask.copy()
+    mask[2], mask[4, 1:], mask[4, 0, 3:] = False, False, False
+    found = result.analyse(ta.Behavior(people.fields, mask, people.participants), settings=QUICK)
+    assert [one.participant for one in found.left_out] == [2]
+    assert found.trials[found.participants == 4].tolist() == [3]
+    assert any("4 (3)" in warning for warning in found.warnings)
+    assert found.missed.sum() == 17
+
+
+def test_groups_at_different_designs_are_compared_and_small_ones_are_not(result):
+    people, other = simulate(result, 12), np.full((2, 3), 0.5)
+    designs = np.where((np.arange(12) < 6)[:, None, None], result.design, other)
+    understood = Understanding(people, (), designs, {"group": np.array(["a"] * 10 + ["b"] * 2, object)})
+    found = result.analyse(understood, settings=QUICK)
+    compared = {one.name: one for one in found.comparisons}
+    assert compared["design"].frequencies is not None
+    assert "5 or more people, not a 10, b 2" in compared["group"].not_compared
+
+
+def test_data_of_another_design_are_not_blamed_on_the_models(result):
+    """People who won every time, where the design gives no more than one reward in five."""
+    poor, study = np.full((2, 3), 0.2), result.study
+    rich = ta.simulate_models(study.task, study.models, np.full((2, 3), 0.95), 20, np.random.default_rng(1)).behavior
+    found = result.analyse(rich, poor, QUICK)
+    assert found.prediction.alarm
+    assert any("run at another design" in warning for warning in found.warnings)
+
+
+def test_prior_counts_change_what_they_should(result):
+    people = simulate(result, 10)
+    tight = result.analyse(people, settings=ta.AnalysisSettings(amortized=True, prior_counts="one each"))
+    loose = result.analyse(people, settings=QUICK)
+    assert (tight.effects.frequencies.max() < loose.effects.frequencies.max()) or loose.effects.frequencies.max() < 0.55
+    assert "one for each model" in methods(tight, "1")
