@@ -27,6 +27,27 @@ def test_agrees_with_scipy(prior, reference):
     np.testing.assert_allclose(prior.quantile(u), theta, rtol=1e-10)
     np.testing.assert_allclose(prior.cdf(theta), u, rtol=1e-10)
     np.testing.assert_allclose(prior.log_density(theta), reference.logpdf(theta), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(prior.to_normal(theta), stats.norm.ppf(u), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(prior.from_normal(stats.norm.ppf(u)), theta, rtol=1e-8)
+
+
+@pytest.mark.parametrize("prior", [Uniform(), Uniform(-2.0, 5.0)], ids=str)
+def test_the_ends_of_a_prior_have_a_place_on_the_normal_scale(prior):
+    ends = prior.to_normal([prior.low, prior.high])
+    assert -9 < ends[0] < -8 < 8 < ends[1] < 9
+
+
+def edges():
+    """Values at which a setting is no longer possible."""
+    two = (lambda x: Gamma(x, 1.0), lambda x: Gamma(1.0, x), lambda x: Beta(x, 1.0), lambda x: Beta(1.0, x))
+    one = (HalfNormal, lambda x: Normal(0.0, x), lambda x: LogNormal(0.0, x))
+    return [(make, value) for make in (*two, *one) for value in (0.0, np.inf, np.nan)]
+
+
+@pytest.mark.parametrize(("make", "value"), edges())
+def test_settings_at_the_edge_are_refused(make, value):
+    with pytest.raises(ModelError, match="impossible settings"):
+        make(value)
 
 
 @pytest.mark.parametrize("prior", LEVELS, ids=str)
