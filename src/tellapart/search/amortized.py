@@ -91,8 +91,8 @@ class Amortized(Search):
 
     name: ClassVar[str] = "amortized"
     words: ClassVar[str] = (
-        "One neural network was trained on simulations over all designs to give the posterior. How much more probable it makes the truth,"
-        " on average over simulations it has never seen, is a lower bound on information. With it, designs were compared at little"
+        "One neural network was trained on simulations over all designs. What it can tell of the truth, on average over simulations it has"
+        " never seen, is a lower bound on information. With it, designs were compared at little"
         " cost; the best were compared again on further simulations, and the reported number comes from simulations that had no part in"
         " the choice."
     )

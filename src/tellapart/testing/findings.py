@@ -70,12 +70,10 @@ class Checked:
         if not self.speed:
             return ""
         seconds = TYPICAL_SEARCH / self.speed
-        how = f"{self.how}, " if self.how else ""
-        told = (
-            f"{how}{_round(self.speed)} participants a second; a search with the default settings simulates for about {duration(seconds)}"
-        )
+        told = f"{f'{self.how}, ' if self.how else ''}{_round(self.speed)} participants a second"
         if seconds < PATIENCE:
             return told
+        told += f"; a search with the default settings simulates for about {duration(seconds)}"
         budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
         return f"{told}. For {duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
 
