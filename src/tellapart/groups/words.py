@@ -36,14 +36,10 @@ def conclusion(found: Analysis) -> str:
 def warnings_of(found: Analysis) -> Iterator[str]:
     """What a reader must know before believing the rest."""
     if found.left_out:
-        yield (
-            f"{len(found.left_out)} people are left out: "
-            + "; ".join(f"{one.participant} ({one.reason})" for one in found.left_out[:5])
-            + "."
-        )
+        yield (f"Left out ({len(found.left_out)}): " + "; ".join(f"{one.participant} ({one.reason})" for one in found.left_out[:5]) + ".")
     few = [f"{label} ({count})" for label, count in zip(found.participants, found.trials, strict=True) if count < 10]
     if few:
-        yield f"{len(few)} people have fewer than 10 trials, which says little: {', '.join(few[:5])}."
+        yield f"Fewer than 10 trials, which say little, are there of {len(few)}: {', '.join(few[:5])}."
     if found.prediction.alarm:
         words = f"The models do not describe this group (p = {found.prediction.group_p:.3f}); worst is '{found.prediction.worst}'."
         if found.prediction.odd_outcomes:

@@ -224,7 +224,11 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
     text = (
         f"{verdict}: the p-value of all statistics together is {prediction.group_p:.3f}; the one described worst is '{prediction.worst}'."
     )
-    panels = [_panel(figures.predictive_figure(prediction), "predictive", "Statistics of behavior, observed and predicted.")]
+    caption = (
+        "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of simulated groups (grey),"
+        " and what each model predicts."
+    )
+    panels = [_panel(figures.predictive_figure(prediction), "predictive", caption)]
     stems = [name.removesuffix(f", {PARTS[0]}") for name in prediction.names if name.endswith(f", {PARTS[0]}")]
     if stems:
         figure = figures.curves_figure(prediction, stems[:2], PARTS)

@@ -31,7 +31,7 @@ def people_figure(probabilities: np.ndarray[Any, np.dtype[np.float64]], names: S
         edges, below = np.repeat(np.arange(len(order) + 1), 2)[1:-1] - 0.5, np.zeros(2 * len(order))
         for m, name in enumerate(names):
             above = below + np.repeat(probabilities[order, m], 2)
-            axes.fill_between(edges, below, above, color=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", lw=0.0, label=name)
+            axes.fill_between(edges, below, above, facecolor=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", lw=0.0, label=name)
             below = above
         axes.set_xlim(-0.5, len(order) - 0.5)
         axes.set_ylim(0, 1)
@@ -88,7 +88,7 @@ def differences_figure(differences: Sequence[ParameterDifference]) -> Figure:
         axes.set_yticks(
             -np.arange(len(differences)), [f"{one.model}.{one.parameter}: {one.first} - {one.second}" for one in differences], fontsize=8
         )
-        axes.set_xlabel("difference of population means, normal scale (90 %)")
+        axes.set_xlabel("difference, normal scale (90 %)")
         return figure
 
 
@@ -106,7 +106,7 @@ def predictive_figure(prediction: Prediction) -> Figure:
             values = [row[f"predicted.{model}"] for row in rows]
             axes.plot(values, places, MARKERS[(m + 2) % 7], mfc="none", color=COLOURS[m % 7], ms=4, label=model)
         axes.set_yticks(places, [row["statistic"] for row in rows], fontsize=8)
-        axes.set_xlabel("group average; grey: 95 % of simulated groups")
+        axes.set_xlabel("group average (grey: 95 %)")
         figure.legend(loc="outside lower center", ncols=min(4, len(prediction.models)))
         return figure
 

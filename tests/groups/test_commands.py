@@ -1,0 +1,149 @@
+"""The commands import, posterior, analyse and power on a finished run: what they print, write and refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tellapart as ta
+from tellapart.cli import app
+
+PEOPLE = 14
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def result_of(*arguments):
+    outcome = command(*arguments, "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    return json.loads(outcome.stdout)
+
+
+@pytest.fixture(scope="module")
+def folder(study_folder, result):
+    """The study's folder, with a table in the shape of somebody else's."""
+    study, folder = result.study, study_folder
+    table = ta.simulate_models(study.task, study.models, result.design, PEOPLE, np.random.default_rng(0)).behavior.to_table()
+    label = [f"{number + 1:03d}" for number in table["participant"].astype(int)]
+    pick = table["choice"].map({0: "left", 1: "middle", 2: "right"})
+    missed = table.index % 17 == 3
+    shape = {"subject ID": label, "age group": "", "group": np.where(table["participant"].astype(int) % 2, "old", "young")}
+    theirs = pd.DataFrame({**shape, "block": table["block"] + 1, "trial": table["trial"] + 1})
+    theirs["pick"], theirs["outcome"] = pick.where(~missed), table["reward"].where(~missed, 0)
+    theirs[theirs["subject ID"].ne("014") | ((theirs["block"] == 1) & (theirs["trial"] <= 3))].to_csv(folder / "theirs.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def analysed(folder):
+    outcome = command("analyse", folder, folder / "theirs.csv", "--out", folder / "page.html", "--family", "all=wslts,aeg", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    return outcome
+
+
+def test_the_study_file_keeps_how_tables_are_read(folder):
+    study = ta.Study.from_file(folder)
+    assert study.data.columns == {"choice": "pick"}
+    assert study.data.codes == {"choice": ("left", "middle", "right")}
+    assert ta.Study.from_file(folder).to_toml() == study.to_toml()
+
+
+def test_import_writes_what_all_commands_read(folder, tmp_path):
+    result = result_of("import", folder, folder / "theirs.csv", "--out", tmp_path / "ours.csv")
+    assert result["participants"] == PEOPLE
+    assert ["choice", "pick"] in [[line["what"], line["column"]] for line in result["understood"]]
+    table = pd.read_csv(tmp_path / "ours.csv", dtype={"participant": str})
+    assert table["participant"].iloc[0] == "001"
+    assert ta.BernoulliBandit(3, 2, 10).read_csv(tmp_path / "ours.csv").mask.sum() == result["trials"]
+    # the imported table no longer has the columns and words that [data] speaks of
+    plain = ("--columns", "choice=choice", "--codes", "choice=0,1,2")
+    again = result_of("import", folder, tmp_path / "ours.csv", "--out", tmp_path / "again.csv", *plain)
+    assert again["trials"] == result["trials"]
+
+
+def test_what_was_understood_is_said_before_anything_is_computed(analysed):
+    assert analysed.stderr.startswith("what")
+    assert "age group" in analysed.stderr
+    assert "014 (2)" in analysed.stderr or "014 (3)" in analysed.stderr
+
+
+def test_posterior_reads_the_same_table_and_counts_trials(folder, tmp_path):
+    result = result_of("posterior", folder, folder / "theirs.csv", "--out", tmp_path / "who.csv")
+    assert result["participants"] == PEOPLE
+    table = pd.read_csv(tmp_path / "who.csv", dtype={"participant": str})
+    assert table["participant"].tolist() == [f"{n + 1:03d}" for n in range(PEOPLE)]
+    assert (table["trials"] + table["missed"]).eq(20).all()
+    assert table["trials"].iloc[-1] <= 3
+
+
+def test_analyse_writes_page_tables_and_draws(folder, analysed):
+    import arviz
+
+    result = json.loads(analysed.stdout)
+    assert result["route"] == "likelihoods"
+    assert result["participants"] == PEOPLE
+    assert sum(row["frequency"] for row in result["random_effects"]["models"]) == pytest.approx(1)
+    assert result["families"]["models"][0]["frequency"] == pytest.approx(1)
+    assert [row["parameter"] for row in result["parameters"]] == ["epsilon"]
+    page = (folder / "page.html").read_text()
+    for text in ("Before you believe it", "Fewer than 10 trials", "By group", "For the methods section", "Stephan"):
+        assert text in page
+    people = pd.read_csv(folder / "page-people.csv", dtype={"participant": str})
+    assert {"trials", "missed", "group", "most_probable", "probability.aeg", "predictive.p", "unlike_models"} <= {*people}
+    kept = arviz.from_netcdf(folder / "page-posterior.nc")
+    assert {"posterior", "posterior_predictive", "observed_data"} <= {*kept.groups()}
+    assert kept.posterior["aeg.epsilon"].dims == ("chain", "draw", "participant")
+
+
+def test_the_quick_way_says_so(folder, tmp_path):
+    outcome = command("analyse", folder, folder / "theirs.csv", "--out", tmp_path / "a.html", "--amortized", "--least-trials", 5)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "are the network's" in outcome.stdout
+    assert "014 (2 trials recorded, fewer than 5)" in outcome.stdout or "014 (3 trials recorded, fewer than 5)" in outcome.stdout
+
+
+def test_power_says_how_many(folder, tmp_path):
+    found = result_of("power", folder, "--frequencies", "wslts=0.95,aeg=0.05", "--n", 300, "--figure", tmp_path / "power.svg")
+    assert {*found} == {"recommended", "baseline"}
+    assert found["recommended"]["curve"][0]["people"] == 5
+    assert (tmp_path / "power.svg").read_text().lstrip().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("analyse", "STUDY", "DATA", "--columns", "reward=nix"), "There is no column 'nix'"),
+        (("analyse", "STUDY", "DATA", "--prior-counts", "two each"), '"1/K each" or "one each"'),
+        (("analyse", "STUDY", "DATA", "--family", "a=wslts,age"), "did you mean 'aeg'"),
+        (("analyse", "STUDY", "DATA", "--family", "a=wslts"), "do not hold each model once"),
+        (("analyse", "STUDY", "DATA", "--least-trials", "500"), "nobody to analyse"),
+        (("analyse", "STUDY", "nowhere.csv"), "no such data file"),
+        (("posterior", "STUDY", "DATA", "--out", "OUT", "--codes", "choice"), "cannot be understood"),
+        (("power", "STUDY", "--frequencies", "wslts=0.5"), "no frequencies of the models"),
+        (("power", "STUDY", "--frequencies", "wslts=much"), "cannot be understood"),
+        (("power", "STUDY", "--parameter", "aeg.epsilon"), "--width or --effect"),
+        (("power", "STUDY", "--parameter", "aeg.phi", "--width", "0.1"), "cannot be asked about"),
+        (("power", "STUDY", "--parameter", "aeg.epsilon", "--effect", "7"), "differ that much"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_written(folder, tmp_path, arguments, said):
+    places = {"STUDY": folder, "DATA": folder / "theirs.csv", "OUT": tmp_path / "out.csv"}
+    more = ["--out", tmp_path / "out.html"] if arguments[0] == "analyse" else []
+    outcome = command(*(places.get(word, word) for word in arguments), *more)
+    assert outcome.exit_code == 2, outcome.stdout + outcome.stderr
+    assert said in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_keys_of_the_section_are_named_with_their_line(folder, tmp_path):
+    text = (folder / "study.toml").read_text().replace("[data.columns]", "[data.colums]")
+    (tmp_path / "study.toml").write_text(text if "colums" in text else text.replace("columns =", "colums ="))
+    outcome = command("import", tmp_path, folder / "theirs.csv", "--out", tmp_path / "x.csv")
+    assert outcome.exit_code == 2
+    assert "'colums' is unknown" in outcome.stderr
+    assert "did you mean 'columns'" in outcome.stderr
