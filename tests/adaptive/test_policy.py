@@ -9,6 +9,7 @@ import tellapart as ta
 from tellapart.adaptive.decisions import difference, record
 from tellapart.adaptive.leaks import check_no_leak
 from tellapart.behavior import Behavior
+from tellapart.server.policy import Asking
 
 RNG = np.random.default_rng(0)
 EVERYBODY = Behavior({"yes": RNG.integers(0, 2, (4, 3, 1)).astype(np.int8)}, participants=np.array(["a", "b", "c", "d"]))
@@ -46,6 +47,13 @@ def test_a_planted_leak_is_caught(which_model):
 
     with pytest.raises(ta.StudyError, match="cannot know yet"):
         check_no_leak(leaking, which_model.task, WHOLE, which_model.plan, np.random.default_rng(1))
+
+
+def test_a_server_gets_adapted_rows(which_model):
+    """The seam of the live server: the row is one that the task allows, and the data say that it was adapted."""
+    asked = Asking(which_model.row, which_model.task, 60.0).row(WHOLE, which_model.plan, 2)
+    assert asked.source == "adapted"
+    assert asked.values.tolist() == which_model.row(WHOLE, which_model.plan, 2).tolist()
 
 
 def test_who_has_done_all_blocks_gets_none(which_model):

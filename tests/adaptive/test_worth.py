@@ -16,7 +16,7 @@ from tellapart.question import Question
 
 @pytest.fixture(scope="module")
 def adapted(which_threshold):
-    return worth(which_threshold, 120, seed=2)
+    return worth(which_threshold, 60, seed=2)
 
 
 def test_adapting_pays_where_people_differ(adapted):
@@ -31,7 +31,7 @@ def test_adapting_is_not_worth_it_where_the_plan_cannot_be_bettered(which_thresh
     """One block: the plan is the best first signal, and there is nothing to adapt to."""
     first = which_threshold.decide(which_threshold.task.nothing(1))[0]
     plan = np.repeat(np.array(first.row)[None], 6, axis=0)
-    cut = worth(Policy(which_threshold.way, plan), 40, seed=3)
+    cut = worth(Policy(which_threshold.way, plan), 10, seed=3)
     assert abs(cut.curve[0][3].nats) < 1e-9
     same = replace(cut, difference=cut.curve[0][3])
     assert same.verdict == "not worth it here"
@@ -55,16 +55,16 @@ def test_participants_stop_when_enough_is_known(which_threshold, adapted):
     assert loose.saved[0] > strict.saved[0]
     assert (loose.blocks >= 1).all()
     assert {part.verdict for part in loose.parameters} == {"no error found"}
-    known = adapted.played.sd[np.arange(120), loose.blocks].max(1)
+    known = adapted.played.sd[np.arange(60), loose.blocks].max(1)
     assert (known[loose.blocks < 6] <= 0.8).all()
 
 
 def test_models_are_calibrated_when_participants_stop(which_model):
     """Stated probability and how often it came true; 5 standard errors."""
-    played = worth(which_model, 150, seed=4, stopping=Stopping(sure=0.7)).played
+    played = worth(which_model, 60, seed=4, stopping=Stopping(sure=0.7)).played
     stopped = stop(played, which_model.way.question, Stopping(sure=0.7))
-    stated = played.probabilities[np.arange(150), stopped.blocks].max(1)
-    assert abs(stopped.accuracy - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).sum()) / 150
+    stated = played.probabilities[np.arange(60), stopped.blocks].max(1)
+    assert abs(stopped.accuracy - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).sum()) / 60
     assert stopped.models.verdict == "no error found"
 
 

@@ -27,6 +27,7 @@ from .policy import Policy, Way
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
+    from .answers import Answers
 
 ANSWERS, STATE = "answers.safetensors", "state.safetensors"
 """What is kept in the run folder."""
@@ -79,7 +80,8 @@ class Learning:
         state = estimator if complete == self.question else self._state(complete, progress)
         return ByContinuations(estimator, state, self.seed)
 
-    def _answers(self, codes: Codes, progress: Progress):  # type: ignore[no-untyped-def]
+    def _answers(self, codes: Codes, progress: Progress) -> Answers:
+        """The law of answers."""
         from ..training import load_weights, save_weights
         from .answers import STEPS, Answers, learn_answers
 

@@ -13,17 +13,7 @@ import numpy as np
 from ..information.estimate import Difference
 from ..tasks.space import Floats
 from .candidates import Candidates
-
-
-class Gains(Protocol):
-    """Expected gains of rows."""
-
-    @property
-    def nats(self) -> Floats: ...
-
-    def of(self, candidate: int) -> Difference: ...
-
-    def minus(self, one: int, other: int) -> Difference: ...
+from .gain import Gains
 
 
 class Prospects(Protocol):
