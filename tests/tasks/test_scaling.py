@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from spaces import SPACES, each_space
 
+import tellapart as ta
 from tellapart.tasks.sampling import sample, spread
 from tellapart.tasks.scaling import describe, features, from_unit, to_unit
 from tellapart.tasks.text import parse_design
@@ -38,3 +39,11 @@ def test_categories_are_one_hot():
     space = SPACES["kinds"]
     seen = describe(space, parse_design(space, "7,3,loss,10; 30,0,gain,1000"))
     np.testing.assert_array_equal(seen[:, 2:5], [[0, 1, 0], [1, 0, 0]])
+
+
+def test_networks_see_numbers_from_minus_one_to_one_and_categories_one_by_one():
+    shades = ta.Variable("shade", categories=("red", "green", "blue"))
+    space = ta.DesignSpace(1, [ta.Variable("x", 0, 4), ta.Variable("t", 1, 100, log=True), shades])
+    seen = describe(space, np.array([[[0.0, 10.0, 2.0]], [[4.0, 100.0, 0.0]], [[1.0, 1.0, 1.0]]]))
+    assert np.allclose(seen[:, 0], [[-1, 0, 0, 0, 1], [1, 1, 1, 0, 0], [-0.5, -1, 0, 1, 0]])
+    assert features(space) == seen.shape[-1]
