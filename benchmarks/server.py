@@ -71,8 +71,10 @@ def killed_and_cut(name, url, count, kills, cut, trials_each):
         (Path(folder) / "study.toml").write_text(bandit(trials=trials_each).to_toml())
         words = [sys.executable, "-m", "tellapart.cli", "serve", folder, "--design", TEXT, "--database", url, "--port", "{port}"]
         server, began, worked = Server(words), time.perf_counter(), processor_seconds()
-        people, times = asyncio.run(ordeal(server, count, kills=kills, cut=cut, think=1.2, within=20.0, pause=(2.0, 5.0)))
-        server.stop()
+        try:
+            people, times = asyncio.run(ordeal(server, count, kills=kills, cut=cut, think=1.2, within=20.0, pause=(2.0, 5.0)))
+        finally:
+            server.stop()
     database = Database(url)
     with database.reading() as connection:
         columns = (sessions.c.label, trials.c.position, trials.c.attempt, trials.c.trial, trials.c.answer, trials.c.outcomes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -58,8 +58,8 @@ def serve(
     from ..progress import progress_bar
     from ..server.serving import address_of, in_background, listening, prepare, server_of
 
-    with progress_bar("learning to choose blocks") as report:
-        experiment = prepare(study, design or [], database, seed, report if adaptive else None)
+    with progress_bar("learning to choose blocks") if adaptive else nullcontext() as report:
+        experiment = prepare(study, design or [], database, seed, report)
     with closing(experiment.database):
         if simulate is None:
             door = listening(host, port)

@@ -161,10 +161,11 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, status: int, reason: str, more: dict[str, str]) -> None:
-    headers = {"content-type": "application/json", **more}
+    body = json.dumps({"reason": reason, "link": None, "place": None, "fields": []}).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body)), **more}
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": json.dumps({"reason": reason, "link": None, "place": None, "fields": []}).encode()})
+    await send({"type": "http.response.body", "body": body})
 
 
 class Token:

@@ -1,4 +1,4 @@
-"""The runs behind the numbers of README.md and docs/examples.md: `python docs/figures/numbers.py [NAME …]`.
+"""The runs behind the numbers of README.md and docs/examples.md: `python docs/figures/runs.py [NAME …]`.
 
 Takes about six minutes for each study. Finds the design of an example as `tellapart design` does, then lets the exact reference judge it
 beside customary designs, all with the same simulated participants. What comes out is kept in docs/numbers/NAME.json; pages quote
