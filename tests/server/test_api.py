@@ -247,7 +247,7 @@ def test_tokens_cannot_be_guessed_for_long(client):
 
 
 def test_too_many_requests_are_refused(sqlite):
-    limits = Limits(session=(1.0, 5), address=(1.0, 50))
+    limits = Limits(session=(0.001, 5), address=(0.001, 50))
     client = TestClient(create_app(plan_of(bandit(), [DESIGN], limits=limits), sqlite))
     headers = start(client)
     codes = [client.post("/api/seen", json={}, headers=headers).status_code for _ in range(10)]
@@ -257,7 +257,7 @@ def test_too_many_requests_are_refused(sqlite):
 
 
 def test_places_cannot_be_taken_by_the_thousand(sqlite):
-    client = TestClient(create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.1, 5))), sqlite))
+    client = TestClient(create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.001, 5))), sqlite))
     codes = [client.post("/api/start", json={"consent": True, "browser": f"b{i}"}).status_code for i in range(8)]
     assert codes == [200] * 5 + [429] * 3
 

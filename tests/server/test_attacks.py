@@ -165,7 +165,7 @@ def test_limits_hold_when_many_ask_at_once():
 
 
 def test_the_number_who_declined_cannot_be_driven_up_for_long(sqlite):
-    client = TestClient(create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.1, 5))), sqlite))
+    client = TestClient(create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.001, 5))), sqlite))
     responses = [client.post("/api/decline") for _ in range(8)]
     assert [response.status_code for response in responses] == [200] * 5 + [429] * 3
     assert int(responses[-1].headers["content-length"]) == len(responses[-1].content)
@@ -175,7 +175,7 @@ def test_limits_are_by_the_address_that_a_trusted_proxy_gives_and_by_no_other(sq
     """As uvicorn wraps the application: who is not the proxy can claim any address, and is not believed."""
     from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-    app = create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.1, 2))), sqlite)
+    app = create_app(plan_of(bandit(), [DESIGN], limits=Limits(start=(0.001, 2))), sqlite)
 
     def starts(trusted, first):
         client = TestClient(ProxyHeadersMiddleware(app, trusted), client=("10.9.8.7", 1))
