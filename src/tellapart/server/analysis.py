@@ -55,15 +55,16 @@ class Analyst:
         return self._told.get(label, {})
 
     def summary(self) -> dict[str, Any]:
-        """The mean probability of each model over participants, and how many are unlike all of them."""
+        """The mean probability of each model over participants, and how many are unlike all of them; None if nobody was asked that."""
         told, names = list(self._told.values()), self._rules.plan.study.question.names
         known = [one["probabilities"] for one in told if one.get("probabilities")]
+        flags = [one["unlike"] for one in told if "unlike" in one]
         means = np.mean(known, axis=0).round(4).tolist() if known else []
         return {
             "names": list(names),
             "mean": means,
             "participants": len(known),
-            "unlike": sum(one.get("unlike", False) for one in told),
+            "unlike": sum(flags) if flags else None,
             "note": self.note,
         }
 

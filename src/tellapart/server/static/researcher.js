@@ -50,10 +50,11 @@ function models({ names, mean, participants, unlike, note }) {
   if (note || !mean.length) return by("models").replaceChildren(element("p", { class: "soft" }, note || "Nobody has finished yet."));
   const bars = names.flatMap((name, i) => {
     const filled = element("i", {});
-    filled.style.width = percent(mean[i]);
+    filled.style.width = `${100 * mean[i]}%`; // with a space before the sign it would be no width
     return [element("span", {}, name), element("i", {}, filled), element("span", {}, percent(mean[i]))];
   });
-  const words = `Mean probability over ${participants} finished. ${unlike} unlike anything that the models produce.`;
+  const odd = unlike === null ? "" : ` ${unlike} unlike anything that the models produce.`;
+  const words = `Mean probability over ${participants} finished.${odd}`;
   by("models").replaceChildren(element("div", { class: "bars" }, bars), element("p", { class: "soft" }, words));
 }
 
