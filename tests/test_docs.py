@@ -46,7 +46,7 @@ def code_blocks(path):
 @pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
 def test_python_examples_run(path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    names = {}
+    names = {"__name__": path.stem}
     for block in code_blocks(path):
         exec(block, names)  # our own text, run as a reader would
 

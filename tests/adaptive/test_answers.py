@@ -82,8 +82,8 @@ def test_what_is_known_is_the_posterior(which_model):
 def test_draws_are_carried_to_a_narrow_posterior(which_threshold, monkeypatch):
     """Where too few points of the prior carry the weight, stages reach the same posterior and evidence as the weighted points."""
     answers, rng = which_threshold.way.answers, np.random.default_rng(1)
-    signals = rng.uniform(-1, 2, 24)
-    told = said(signals, rng.random(24) < 1 / (1 + np.exp(-2.0 * (signals - 0.7))))
+    signals = rng.uniform(-1, 2, 72)
+    told = said(signals, rng.random(72) < 1 / (1 + np.exp(-2.0 * (signals - 0.7))))
     weighted, value = belief_after(answers, told, np.random.default_rng(2)), value_of(answers, told, 0, np.zeros(2), [0, 1], rng)
     assert weighted.draws[0] is answers.points[0]
     monkeypatch.setattr(belief_module, "LEAST", 500)

@@ -108,7 +108,6 @@ def test_the_budget_is_kept(tmp_path):
         ("estimate", (ta.AEG(),), 0.9, ta.PosteriorEstimator),
         ("both", (ta.WSLTS(), ta.AEG()), 0.85, ta.PosteriorEstimator),
         ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, ta.NWJEstimator),
-        ("estimate", (ta.AEG(),), 0.5, ta.InfoNCEEstimator),
     ],
 )
 def test_the_estimate_is_near_the_exact_value_and_not_above_it(tmp_path, goal, models, floor, estimator):

@@ -135,7 +135,7 @@ class Predictor:
             seconds.append(second)
             models += [m] * len(first)
             drawn_designs.append(designs[like][kept])
-        self.model, where = np.array(models), np.concatenate(drawn_designs)
+        model_of, where = np.array(models), np.concatenate(drawn_designs)
         first, second = Behavior.concatenate(firsts), Behavior.concatenate(seconds)
         statistics, again = (named_statistics(task, part) for part in (first, second))
         self.names = tuple(statistics)
@@ -143,10 +143,12 @@ class Predictor:
         raw = self._raw(first, where, statistics)
         self._features = _Features(raw, rng)
         described, target = self._features(raw), self._filled(again)
-        self._maps = [_ridge(described[self.model == m], target[self.model == m]) for m in range(len(question.models))]
-        self.described = self._features.plain(raw)
+        # half of them teach what is expected, the others, of whom that has seen nothing, are who people are compared with
+        held_out, of = np.arange(len(model_of)) % 2 == 1, [model_of == m for m in range(len(question.models))]
+        self._maps = [_ridge(described[one & ~held_out], target[one & ~held_out]) for one in of]
+        self.described = self._features.plain(raw)[held_out]
         progress(len(question.models), len(question.models) + 1, "simulating people twice", "what was to be expected of them")
-        self.residual = self._residual(second, where, again)
+        self.residual = self._residual(second, where, again)[held_out]
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
         """Check N people."""

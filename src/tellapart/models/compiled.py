@@ -53,7 +53,7 @@ def jitted(function: Any) -> Any:
 
 
 def _jitted(function: Any, done: dict[int, Any]) -> Any:
-    if hasattr(function, "py_func") and not function.py_func.__module__.startswith("tellapart."):
+    if hasattr(function, "py_func") and not (function.py_func.__module__ or "").startswith("tellapart."):
         function = function.py_func  # compiled by the user
     if isinstance(function, _Excerpt):
         return _Excerpt(function.__name__, {name: _jitted(value, done) for name, value in function.named.items()})

@@ -162,8 +162,10 @@ def _averaged(model: str, name: str, prior: Prior, truth: Floats, draws: Floats,
 
 
 def _with_exact(part: AveragedPosterior, posterior: ExactPosterior) -> AveragedPosterior:
-    below = [posterior.cdf(part.parameter, np.full(part.n, edge)).mean() for edge in part.edges]
-    return replace(part, exact=plain(np.diff(below) / np.diff(part.edges)), exact_sd=float(posterior.sd(part.parameter).mean()))
+    name = part.parameter
+    average = ExactPosterior(posterior.nodes, {name: posterior.weights[name].mean(0, keepdims=True)})
+    below = [average.cdf(name, [edge])[0] for edge in part.edges]
+    return replace(part, exact=plain(np.diff(below) / np.diff(part.edges)), exact_sd=float(posterior.sd(name).mean()))
 
 
 def _correlation(one: Floats, other: Floats) -> float:
