@@ -117,13 +117,13 @@ def planted(result: DesignResult) -> None:
     masks = np.ones((30, study.task.blocks, study.task.trials), bool)
     predictor = Predictor(result.found.estimator, where, masks)
     for label in (*PLANTED, "the study's models"):
-        alarms, rng = 0, np.random.default_rng(5)
+        alarms, rng = 0, np.random.default_rng(6)
         for seed in range(100):
             if label in PLANTED:
                 models = [find_part("model", label)()]
             else:
                 models = [study.models[m] for m in np.flatnonzero(rng.random(len(study.models)) < 0.7)] or list(study.models)
-            people = ta.simulate_models(study.task, models, result.design, 30, np.random.default_rng([seed, 7]))
+            people = ta.simulate_models(study.task, models, result.design, 30, np.random.default_rng([seed, 8]))
             alarms += predictor.predict(people.behavior, where, seed).alarm
         print(f"planted {label}: alarm in {alarms} of 100 groups of 30")
 
