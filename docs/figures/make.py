@@ -62,7 +62,7 @@ def recognised():
         axes.bar_label(bars, [f"{theirs:.0f}", f"{ours:.0f}"], padding=4, fontweight="bold")
         axes.set_yticks([1, 0], ["customary questions", "recommended questions"])
         axes.set_xlim(0, 100)
-        axes.set_xlabel("of 100 people, how many are recognised by 24 answers?")
+        axes.set_xlabel("people of 100 who are recognised")
         return figure
 
 
