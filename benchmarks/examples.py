@@ -1,11 +1,14 @@
 """By how much do recommended designs beat the field's customary ones, in exact information?
 
-    python benchmarks/examples.py [--steps 6000] [--participants 4000] [retention] [discounting]
+    python benchmarks/examples.py [--steps 6000] [--participants 4000] [--keep] [bandit] [discounting] [retention]
 
-The search sees simulations only; the exact reference then judges its design beside customary ones, all with the same agents.
+Takes about six minutes for each study. The search sees simulations only; the exact reference then judges its design beside customary ones,
+all with the same agents. With `--keep` what came out is written to docs/numbers; README.md and docs/examples.md quote that, and
+tests/test_numbers.py holds them to it.
 """
 
 import argparse
+import json
 import tempfile
 import time
 from dataclasses import replace
@@ -15,7 +18,8 @@ import numpy as np
 
 import tellapart as ta
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+NAMES = ("bandit", "discounting", "retention")
 
 RETENTION = {
     "customary: the ends of Rubin, Hinton & Wenzel's series": [[0.5], [4], [12], [35], [99]],
@@ -32,34 +36,39 @@ def customary(study):
 
 
 def compare(name, steps, participants):
-    study = ta.Study.from_file(EXAMPLES / name)
+    """Print how designs compare; the same as JSON."""
+    study = ta.Study.from_file(ROOT / "examples" / name)
     if steps:
         search = replace(study.search, steps=steps, survey=128, survey_simulations=500)
         study = ta.Study(study.task, study.models, study.goal, search=search, seed=study.seed)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         result = ta.find_design(study, folder)
-    print(f"\n{name}: found in {time.perf_counter() - started:.0f} s, estimated at {result.information}")
-    rows = {"recommended": result.design, **customary(study)}
-    exact = {}
-    for row, design in rows.items():
-        exact[row] = ta.exact_information(study, design, participants, np.random.default_rng(7))
-        text = ta.format_design(study.task.design_space, design)
-        print(f"  {row:<56} {exact[row].nats:.3f} ± {exact[row].se:.3f} nats   {text}", flush=True)
-    best = max(value.nats for row, value in exact.items() if row != "recommended")
-    mean = np.mean([value.nats for row, value in exact.items() if row != "recommended"])
-    ours = exact["recommended"].nats
-    print(f"  recommended / customary: {ours / best:.2f} times the best of them, {ours / mean:.2f} times their average")
+        printed = str(result).rpartition("\nkept in")[0]
+    seconds = round(time.perf_counter() - started)
+    print(f"\n{name}: found in {seconds} s, estimated at {result.information}")
+    judged = {}
+    for row, design in {"recommended": result.design, **customary(study)}.items():
+        exact = ta.exact_information(study, design, participants, np.random.default_rng(7))
+        judged[row] = {"design": ta.format_design(study.task.design_space, design), **exact.to_json()}
+        print(f"  {row:<56} {exact.nats:.3f} ± {exact.se:.3f} nats ({exact.kind})   {judged[row]['design']}", flush=True)
+    ours, *others = (one["nats"] for one in judged.values())
+    print(f"  recommended / customary: {ours / max(others):.2f} times the best of them, {ours / np.mean(others):.2f} times their average")
+    recommended, *rest = judged.values()
+    return {"printed": printed, "seconds": seconds, "recommended": recommended, "customary": rest, "participants": participants}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=["retention", "discounting"])
+    parser.add_argument("names", nargs="*", default=list(NAMES))
     parser.add_argument("--steps", type=int, default=0, help="steps of training; the default of the search if not given")
     parser.add_argument("--participants", type=int, default=4000)
+    parser.add_argument("--keep", action="store_true", help="write docs/numbers/NAME.json")
     settings = parser.parse_args()
     for name in settings.names:
-        compare(name, settings.steps, settings.participants)
+        found = compare(name, settings.steps, settings.participants)
+        if settings.keep:
+            (ROOT / "docs" / "numbers" / f"{name}.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -90,8 +90,10 @@ def check(
     names = [model.name for model in plan.models]
     result: dict[str, Any] = {"study": plan.name, "goal": plan.goal, "task": plan.task.name, "models": names}
     result |= {"findings": [asdict(finding) for finding in findings], "speed": {part.name: part.speed for part in checked[1:]}}
-    with TemporaryDirectory() as folder:
-        seconds = plan.search.seconds(Job(plan.task, plan.question, seed_of(plan, seed), Journal(folder)))
+    seconds = None
+    if all(part.quick for part in checked[1:]):  # of slow ones even a short try is long, and what they are told says how long
+        with TemporaryDirectory() as folder:
+            seconds = plan.search.seconds(Job(plan.task, plan.question, seed_of(plan, seed), Journal(folder)))
     result |= {"seconds": None if seconds is None else round(seconds)}
     lines = [f"The study '{plan.name}' is sound."]
     lines += [f"Goal: to learn {plan.question.in_words}. Task: {plan.task.name}. Models: {', '.join(names)}."]

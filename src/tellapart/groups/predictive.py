@@ -146,9 +146,9 @@ class Predictor:
         # half of them teach what is expected, the others, of whom that has seen nothing, are who people are compared with
         held_out, of = np.arange(len(model_of)) % 2 == 1, [model_of == m for m in range(len(question.models))]
         self._maps = [_ridge(described[one & ~held_out], target[one & ~held_out]) for one in of]
-        self.described = self._features.plain(raw)[held_out]
+        self.described = self._features.plain(raw[held_out])
         progress(len(question.models), len(question.models) + 1, "simulating people twice", "what was to be expected of them")
-        self.residual = self._residual(second, where, again)[held_out]
+        self.residual = self._residual(second[held_out], where[held_out], {name: values[held_out] for name, values in again.items()})
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
         """Check N people."""

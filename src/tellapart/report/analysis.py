@@ -17,7 +17,7 @@ from ..groups.statistics import PARTS
 from ..groups.to_arviz import to_arviz
 from ..groups.words import between, conclusion, methods
 from . import analysis_figures as figures
-from .style import inline
+from .style import filled, inline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,12 +50,8 @@ def render(name: str, found: Analysis, understood: Sequence[tuple[str, str, str]
         name: Of the study.
         understood: What was understood of the table: what, from which column, how.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("tellapart.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("analysis.html").render(
+    return filled(
+        "analysis.html",
         name=name,
         lead=conclusion(found),
         warnings=found.warnings,

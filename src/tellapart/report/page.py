@@ -13,7 +13,7 @@ from ..tasks.text import format_design
 from ..validation import words
 from . import adapting, figures
 from .citations import CHECKS, ESTIMATORS, FLOWS, citations
-from .style import inline
+from .style import filled, inline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,12 +76,8 @@ class Panel:
 
 def render(content: Content) -> str:
     """The page as HTML."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("tellapart.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("page.html").render(
+    return filled(
+        "page.html",
         content=content,
         lead=recommendation(content),
         design=_design(content),

@@ -107,3 +107,12 @@ def inline(figure: Figure, name: str, title: str) -> str:
     said.text = title
     svg.insert(0, said)
     return ElementTree.tostring(svg, encoding="unicode").strip()
+
+
+def filled(template: str, **values: Any) -> str:
+    """A page of `templates/` with values in it; one that is missing is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("tellapart.report")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(template).render(**values)

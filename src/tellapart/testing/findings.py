@@ -65,15 +65,19 @@ class Checked:
         if errors:
             raise ModelError(f"'{self.name}' is not sound.\n" + "\n".join(errors))
 
+    @property
+    def quick(self) -> bool:
+        """Does it simulate fast enough for a search with the default settings?"""
+        return self.speed is not None and PATIENCE * self.speed > TYPICAL_SEARCH
+
     def speed_in_words(self) -> str:
         """What the speed means for a search."""
         if not self.speed:
             return ""
-        seconds = TYPICAL_SEARCH / self.speed
         told = f"{f'{self.how}, ' if self.how else ''}{_round(self.speed)} participants a second"
-        if seconds < PATIENCE:
+        if self.quick:
             return told
-        told += f"; a search with the default settings simulates for about {duration(seconds)}"
+        told += f"; a search with the default settings simulates for about {duration(TYPICAL_SEARCH / self.speed)}"
         budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
         return f"{told}. For {duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
 
