@@ -3,7 +3,7 @@
     python benchmarks/examples.py [--steps 6000] [--participants 4000] [--keep] [bandit] [discounting] [retention]
 
 Takes about six minutes for each study. The search sees simulations only; the exact reference then judges its design beside customary ones,
-all with the same agents. With `--keep` what came out is written to docs/numbers; README.md and docs/examples.md quote that, and
+all with the same agents. With `--keep` what came out is written to docs/numbers; README.md and docs/explanation/examples.md quote that, and
 tests/test_numbers.py holds them to it.
 """
 

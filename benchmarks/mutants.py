@@ -2,7 +2,7 @@
 
 A mistake (mutant) is a comparison turned round, a sum made a difference, a number one too large, a square root or an axis lost, `not`
 dropped, a condition negated, a statement left out. It is killed if a test fails, or if the tests no longer end. What survives is
-listed, and has to be killed by a test or explained in docs/mutants.md.
+listed, and has to be killed by a test or explained in docs/explanation/mutants.md.
 
     python benchmarks/mutants.py information validation --sample 60 --seed 1
     python benchmarks/mutants.py information/estimate.py --only sqrt

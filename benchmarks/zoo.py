@@ -2,7 +2,7 @@
 
     python benchmarks/zoo.py scan [CASE …]      by likelihood alone: designs from everywhere against customary ones; minutes for each case
     python benchmarks/zoo.py search [CASE …]    what the search recommends, with default settings, judged by likelihood; much longer
-    python benchmarks/zoo.py page               the table and the picture of docs/zoo.md, from what was measured so far
+    python benchmarks/zoo.py page               the table and the picture of docs/explanation/zoo.md, from what was measured so far
 
 Without names all cases are run. What is measured is kept in benchmarks/zoo.json, one entry for each case.
 
@@ -38,7 +38,7 @@ from tellapart.validation.calibration import calibration
 from tellapart.validation.participants import take_part
 
 ROOT = Path(__file__).parents[1]
-KEPT, PICTURE, PAGE = ROOT / "benchmarks" / "zoo.json", ROOT / "docs" / "figures" / "zoo.svg", ROOT / "docs" / "zoo.md"
+KEPT, PICTURE, PAGE = ROOT / "benchmarks" / "zoo.json", ROOT / "docs" / "figures" / "zoo.svg", ROOT / "docs" / "explanation" / "zoo.md"
 Q_FAMILY = ("q-learning", "q-learning-sticky", "choice-kernel", "q-learning-forgetting")
 
 

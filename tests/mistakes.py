@@ -1,4 +1,4 @@
-"""Mistakes and what they are answered with: the rows of docs/mistakes.md, every one of which is a test.
+"""Mistakes and what they are answered with: the rows of docs/reference/mistakes.md, every one of which is a test.
 
 Each row: a few words on the mistake, how it is made, and words of the answer. `python tests/mistakes.py` prints the page.
 """
@@ -373,7 +373,7 @@ def answer_of(mistake: Mistake) -> tuple[int, str]:
 
 
 def page() -> str:
-    """The text of docs/mistakes.md."""
+    """The text of docs/reference/mistakes.md."""
     lines = [HEAD]
     for heading, rows in MISTAKES.items():
         lines += [f"## {heading}", "", "| mistake | answer |", "|---|---|"]

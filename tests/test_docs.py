@@ -25,7 +25,7 @@ def test_every_command_has_help_with_an_example(name):
 
 @each_command
 def test_every_command_is_documented_with_all_its_options(name):
-    page = (ROOT / "docs" / "commands.md").read_text()
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text()
     assert f"## {name}\n" in page
     section = page.split(f"## {name}\n")[1].split("\n## ")[0]
     options = re.findall(r"^  (--\w+)", CliRunner().invoke(app, [name, "--help"]).stdout, re.MULTILINE)
@@ -34,7 +34,7 @@ def test_every_command_is_documented_with_all_its_options(name):
 
 
 def test_every_public_name_is_in_the_reference():
-    page = (ROOT / "docs" / "python.md").read_text()
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
     documented = set(re.findall(r"^::: tellapart\.(?:\w+\.)*(\w+)$", page, re.MULTILINE))
     assert set(tellapart.__all__) <= documented
 

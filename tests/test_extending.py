@@ -12,7 +12,7 @@ import pytest
 from tellapart import Run, RunError, Study, StudyError, find_design
 from tellapart.parts import find_part, known_parts, use_of
 
-PAGES = Path(__file__).parents[1] / "docs" / "extending"
+PAGES = Path(__file__).parents[1] / "docs" / "how-to" / "extending"
 
 STUDY = """
 [study]
@@ -74,7 +74,7 @@ FOLDERS = {
 def test_a_file_in_a_folder_of_tellapart_is_all_that_a_part_needs(kind, tmp_path, monkeypatch):
     """As CONTRIBUTING's table says; here the folder is made longer by another one, so that nothing is written to it."""
     package, class_name, name = FOLDERS[kind]
-    assert f"src/tellapart/{package}/yours.py" in (PAGES.parents[1] / "CONTRIBUTING.md").read_text()
+    assert f"src/tellapart/{package}/yours.py" in (PAGES.parents[2] / "CONTRIBUTING.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", (PAGES / f"{kind}.md").read_text(), re.DOTALL)
     code = "\n".join(block for block in blocks if "class " in block or "import numpy" in block)
     (tmp_path / f"yours_{kind}.py").write_text(code)

@@ -23,4 +23,4 @@ def test_there_are_enough_rows():
 
 
 def test_the_page_is_the_table():
-    assert (Path(__file__).parents[1] / "docs" / "mistakes.md").read_text() == page()
+    assert (Path(__file__).parents[1] / "docs" / "reference" / "mistakes.md").read_text() == page()

@@ -1,4 +1,4 @@
-"""Draw the figures of docs/how-it-works.md: `python docs/figures/make.py`. Takes a minute or two."""
+"""Draw the figures of docs/explanation/how-it-works.md: `python docs/figures/make.py`. Takes a minute or two."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def exact(goal, models, *texts, n=4000):
     study = Study(BernoulliBandit(3, texts[0].count(";") + 1, 30), models, goal)
     designs = [parse_design(study.task.design_space, text) for text in texts]
     points = [exact_pointwise(study.task, study.question, design, n, np.random.default_rng(1)) for design in designs]
-    print(goal, *(model.name for model in models), *(one.estimate() for one in points), "gain of habit", points[1].minus(points[0]))
+    print(goal, *(model.name for model in models), *(one.estimate() for one in points), "gain of the draw", points[1].minus(points[0]))
     return [one.estimate().nats for one in points]
 
 
@@ -41,9 +41,9 @@ def loose_bounds():
     with styled():
         figure, axes = canvas(WIDE, 2.4)
         places = np.arange(len(shown))[::-1]
-        published, habit = zip(*shown.values(), strict=True)
+        published, drawn = zip(*shown.values(), strict=True)
         axes.barh(places + 0.19, published, 0.36, color=OURS, edgecolor=INK, label="design reported as optimal")
-        axes.barh(places - 0.19, habit, 0.36, color="white", edgecolor=HABIT, hatch="///", label="a design of habit")
+        axes.barh(places - 0.19, drawn, 0.36, color="white", edgecolor=HABIT, hatch="///", label="a randomly drawn design")
         axes.set_yticks(places, list(shown))
         axes.set_xlabel("exact information (nats)")
         figure.legend(loc="outside lower center", ncols=2)
@@ -100,12 +100,9 @@ def verdicts():
 
 
 def main():
-    save(loose_bounds(), HERE / "loose-bounds")
-    save(posterior_and_information(), HERE / "information")
-    save(recognised(), HERE / "recognised")
-    for name, figure in verdicts():
-        save(figure, HERE / name)
-    for png in HERE.glob("*.png"):
+    drawn = {"loose-bounds": loose_bounds(), "information": posterior_and_information(), "recognised": recognised(), **dict(verdicts())}
+    for name, figure in drawn.items():
+        _, png = save(figure, HERE / name)
         png.unlink()  # pages show the SVG
 
 

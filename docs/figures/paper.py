@@ -1,4 +1,4 @@
-"""Write docs/paper.md: the published designs, designs of habit and ours, as estimated and exactly, with the paper's figures remade.
+"""Write docs/explanation/paper.md: the published designs, randomly drawn ones and ours, as estimated and exactly, with the figures remade.
 
 `make -C examples/paper` runs the four studies and then this; `python docs/figures/paper.py` takes the runs that are there.
 """
@@ -38,13 +38,13 @@ ZEROS, HALVES = "; ".join(["0,0,0"] * 3), "; ".join(["0.5,0.5,0.5"] * 3)
 DESIGNS = {
     "discriminate": {
         "published": "0,0,0.607; 1,1,0",
-        "habit": TWO_BLOCKS,
+        "drawn": TWO_BLOCKS,
         "all 0.5": "0.5,0.5,0.5; 0.5,0.5,0.5",
         "by hand": "0,0.7,0.7; 0.25,0.47,0.51",
     },
-    "estimate-wslts": {"published": "0,1,0; 0,1,1; 1,0,1", "habit": THREE_BLOCKS, "all 0.5": HALVES, "all 0": ZEROS},
-    "estimate-aeg": {"published": "1,0,0; 0,0,1; 1,0,1", "habit": THREE_BLOCKS, "all 0.5": HALVES, "all 0": ZEROS},
-    "estimate-gls": {"published": "0,1,0; 0,0,1; 0,0,1", "habit": THREE_BLOCKS, "all 0.5": HALVES, "all 0": ZEROS},
+    "estimate-wslts": {"published": "0,1,0; 0,1,1; 1,0,1", "drawn": THREE_BLOCKS, "all 0.5": HALVES, "all 0": ZEROS},
+    "estimate-aeg": {"published": "1,0,0; 0,0,1; 1,0,1", "drawn": THREE_BLOCKS, "all 0.5": HALVES, "all 0": ZEROS},
+    "estimate-gls": {"published": "0,1,0; 0,0,1; 0,0,1", "drawn": THREE_BLOCKS, "all 0.5": HALVES, "all 0": ZEROS},
 }
 PARAMETERS = {
     "wslts": {"gamma_w": 0.8, "gamma_l": 0.5, "lambda": 1.0},
@@ -59,12 +59,14 @@ TITLES = {
 }
 INTRO = f"""# The paper, reproduced
 
+After this page you know what the paper's four studies recommend, what we recommend instead, and how much each design tells exactly.
+
 The four studies of Valentin et al. (2021), with 3 arms and 30 trials in each block, are in `examples/paper/`, each runnable with one
 command: `make -C examples/paper discriminate`. All of them and this page are made by `make -C examples/paper`. The models are as the paper
-writes them ([convention](models.md) "paper").
+writes them ([convention](../reference/models.md#two-conventions) "paper").
 
-- *published*: the design that the paper reports as optimal; *habit*: a draw from Beta(2, 2), as the field chooses by habit; *ours*: what
-  `tellapart design` recommends.
+- *published*: the design that the paper reports as optimal; *drawn*: a randomly drawn comparison design, every reward probability from
+  Beta(2, 2), the custom since Steyvers, Lee and Wagenmakers (2009); *ours*: what `tellapart design` recommends.
 - *exact*: information by likelihood, from {N:,} simulated participants, all designs facing the same agents. The three models have
   likelihoods; nothing in the search uses them.
 - *estimate*: what tellapart's default engine says, a lower bound learned from simulations alone; here on the same participants.
@@ -94,7 +96,7 @@ def main() -> None:
             parts.append(text)
             reasons.append(reason)
             print(text, reason, sep="\n", flush=True)
-    (DOCS / "paper.md").write_text("\n".join([*parts, why(reasons)]), "utf-8")
+    (DOCS / "explanation" / "paper.md").write_text("\n".join([*parts, why(reasons)]), "utf-8")
 
 
 def section(name: str) -> tuple[str, str]:
@@ -108,7 +110,7 @@ def section(name: str) -> tuple[str, str]:
     exact = [exact_information(study, d, N, np.random.default_rng(study.seed)) for d in designs.values()]
     texts = [format_design(space, d) for d in designs.values()]
     rows = {label: Row(label, *values) for label, *values in zip(designs, texts, exact, estimates, theirs, strict=True)}
-    words = f"{saved(result, rows['habit'].estimate.nats)}\n\n{figures(name, study, result, designs)}"
+    words = f"{saved(result, rows['drawn'].estimate.nats)}\n\n{figures(name, study, result, designs)}"
     return f"## {TITLES[name]}\n\n{table(list(rows.values()))}\n{words}", conclusion(name, rows)
 
 
@@ -131,28 +133,28 @@ def written(estimate: InformationEstimate) -> str:
     return f"{estimate.nats:.3f} ± {estimate.se:.3f}"
 
 
-def saved(result: DesignResult, habit: float) -> str:
-    """How few trials at our design tell as much as 30 at the design of habit."""
+def saved(result: DesignResult, drawn: float) -> str:
+    """How few trials at our design tell as much as 30 at the randomly drawn design."""
     task = result.study.task
     curve = information_curve(result.found.estimator, result.design, n=9000, points=task.trials, seed=3)
-    enough = [point.trials for point in curve if point.blocks == task.blocks and point.information.nats >= habit]
+    enough = [point.trials for point in curve if point.blocks == task.blocks and point.information.nats >= drawn]
     if not enough:
-        return f"Our design needs all {task.trials} trials in each block to tell as much as the design of habit."
-    few, habit_tells = min(enough), f"({habit:.2f} nats, as estimated)"
+        return f"Our design needs all {task.trials} trials in each block to tell as much as the randomly drawn design."
+    few, drawn_tells = min(enough), f"({drawn:.2f} nats, as estimated)"
     if few == task.trials:
-        return f"Our design tells as much as the design of habit {habit_tells}: here many designs are as good as the best."
-    return f"With {few} trials in each block our design tells as much as the design of habit with {task.trials} {habit_tells}."
+        return f"Our design tells as much as the randomly drawn design {drawn_tells}: here many designs are as good as the best."
+    return f"With {few} trials in each block our design tells as much as the randomly drawn design with {task.trials} {drawn_tells}."
 
 
 def conclusion(name: str, rows: dict[str, Row]) -> str:
-    """The published design against that of habit, exactly and by the published method."""
-    published, habit = rows["published"], rows["habit"]
-    exact = published.exact.nats - habit.exact.nats
-    error = math.hypot(published.exact.se, habit.exact.se)
-    theirs = published.theirs.nats - habit.theirs.nats
-    shares = [100 * row.theirs.nats / row.exact.nats for row in (published, habit)]
+    """The published design against the drawn one, exactly and by the published method."""
+    published, drawn = rows["published"], rows["drawn"]
+    exact = published.exact.nats - drawn.exact.nats
+    error = math.hypot(published.exact.se, drawn.exact.se)
+    theirs = published.theirs.nats - drawn.theirs.nats
+    shares = [100 * row.theirs.nats / row.exact.nats for row in (published, drawn)]
     return (
-        f"| {TITLES[name]} | {exact:+.3f} ± {error:.3f} | {theirs:+.3f} ± {math.hypot(published.theirs.se, habit.theirs.se):.3f} | "
+        f"| {TITLES[name]} | {exact:+.3f} ± {error:.3f} | {theirs:+.3f} ± {math.hypot(published.theirs.se, drawn.theirs.se):.3f} | "
         f"{shares[0]:.0f} % | {shares[1]:.0f} % |"
     )
 
@@ -161,10 +163,10 @@ def why(reasons: list[str]) -> str:
     lines = [
         "## Where the published optima are not optimal, and why",
         "",
-        "The published design less the design of habit: what is true, and what the published method sees. Then the share of the",
+        "The published design less the randomly drawn design: what is true, and what the published method sees. Then the share of the",
         "exact information that its bound reaches at each of them.",
         "",
-        "| study | exact difference | difference of its bounds | its share at the published design | its share at habit |",
+        "| study | exact difference | difference of its bounds | its share at the published design | its share at the drawn one |",
         "|---|---|---|---|---|",
         *reasons,
         "",
@@ -181,8 +183,8 @@ def why(reasons: list[str]) -> str:
 
 
 def figures(name: str, study: Study, result: DesignResult, designs: dict[str, Any]) -> str:
-    """The paper's figures at our design, the published one and that of habit: confusion matrices, or averaged posteriors; as Markdown."""
-    estimator, wanted = result.found.estimator, {label: designs[label] for label in ("ours", "habit", "published")}
+    """The paper's figures at our design, the published one and the drawn one: confusion matrices, or averaged posteriors; as Markdown."""
+    estimator, wanted = result.found.estimator, {label: designs[label] for label in ("ours", "drawn", "published")}
     if study.goal == "discriminate":
         matrices = {label: confusion(take_part(estimator, design, 9000, np.random.default_rng(3))) for label, design in wanted.items()}
         right = {label: f"{label}: the true model is recovered {100 * m.accuracy:.1f} % of the time" for label, m in matrices.items()}
@@ -192,9 +194,10 @@ def figures(name: str, study: Study, result: DesignResult, designs: dict[str, An
     people = {label: take_part(estimator, design, 1000, np.random.default_rng(2), **given) for label, design in wanted.items()}
     averaged = {label: averaged_posteriors(group, exact=label == "ours") for label, group in people.items()}
     links = []
-    for ours, habit, published in zip(*averaged.values(), strict=True):
-        widths = f"{ours.sd:.3f} at ours ({ours.exact_sd:.3f} exactly), {published.sd:.3f} at the published design, {habit.sd:.3f} at habit"
-        figure = averaged_posterior_figure(ours, {"habit": habit, "published": published}, ours.parameter)
+    for ours, drawn, published in zip(*averaged.values(), strict=True):
+        others = f"{published.sd:.3f} at the published design, {drawn.sd:.3f} at the drawn one"
+        widths = f"{ours.sd:.3f} at ours ({ours.exact_sd:.3f} exactly), {others}"
+        figure = averaged_posterior_figure(ours, {"drawn": drawn, "published": published}, ours.parameter)
         links.append(keep(figure, f"paper-{name}-{ours.parameter}", f"{ours.parameter}: average width of posteriors {widths}"))
     return "\n\n".join(links) + "\n"
 
@@ -203,7 +206,7 @@ def keep(figure: Any, name: str, words: str) -> str:
     """Save a figure of the docs; its Markdown."""
     _, png = save(figure, DOCS / "figures" / name)
     png.unlink()
-    return f"![{words}](figures/{name}.svg)\n\n*{words}*"
+    return f"![{words}](../figures/{name}.svg)\n\n*{words}*"
 
 
 if __name__ == "__main__":

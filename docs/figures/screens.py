@@ -2,7 +2,7 @@
 
     python docs/figures/screens.py
 
-Needs chromium. People are simulated; designs are of habit.
+Needs chromium. People are simulated; designs are randomly drawn.
 """
 
 import shutil

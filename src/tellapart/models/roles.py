@@ -117,7 +117,7 @@ def check_responses(roles: Roles, task: Task) -> None:
     """Raise a `ModelError` unless the task asks for one response that the agent can give."""
     if len(task.responses) != 1:
         got = ", ".join(f.name for f in task.responses) or "none"
-        fix = "write the theory as a function of one participant, @ta.model; see docs/extending/model.md"
+        fix = "write the theory as a function of one participant, @ta.model; see docs/how-to/extending/model.md"
         raise ModelError(f"The agent '{roles.name}' gives one response.", expected=f"one in the task '{task.name}'", got=got, fix=fix)
     response = task.responses[0]
     if "choose" in roles.functions and response.kind not in ("categorical", "binary"):
