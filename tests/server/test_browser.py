@@ -397,6 +397,30 @@ def test_the_handed_over_folder_writes_no_formulas_and_keeps_people_apart(contex
             consent(page, address, f"index.html?PROLIFIC_PID={person}")
             page.get_by_role("heading", name="How it works").wait_for()
         with page.expect_download() as download:
-            page.evaluate("import('./save.js').then(({ save }) => save([], [{ answer: '=1+1', number: -2, said: 'a\\rb' }], true))")
+            page.evaluate("import('./save.js').then(({ save }) => save([{ answer: '=1+1', number: -2, said: 'a\\rb' }], true))")
         download.value.save_as(tmp_path / "data.csv")
         assert (tmp_path / "data.csv").read_bytes() == b'answer,number,said\n\'=1+1,-2,"a\rb"\n'
+
+
+JATOS = """window.kept = null; window.calls = 0;
+window.jatos = { onLoad: (f) => f(), endStudyWithoutRedirect: async () => { window.ended = true; },
+  submitResultData: async (text) => { window.calls += 1; if (window.calls % 2) throw new Error("no network"); window.kept = text; } };"""
+
+
+def test_on_jatos_what_is_lost_on_the_way_is_sent_again(context, tmp_path):
+    """Every other message is lost: no trial is, and none is there twice."""
+    write_folder(plan_of(quick(), [DESIGN], practice=1), tmp_path / "out" / "publix", 1)
+    (tmp_path / "out" / "publix" / "jatos.js").write_text(JATOS)
+    with plain_server(tmp_path / "out") as address:
+        page = context.new_page()
+        page.goto(f"{address}/publix/index.html")
+        page.get_by_role("button", name="I agree").wait_for()
+        rows = "[...Array(n).keys()].map((trial) => ({ trial }))"
+        send = f"async ([n, done]) => {{ const {{ save }} = await import('./save.js'); await save({rows}, done); }}"
+        page.evaluate(send, [1, False])
+        assert page.evaluate("window.kept") is None
+        page.evaluate(send, [2, False])
+        assert page.evaluate("window.kept") == '{"trial":0}\n{"trial":1}\n'
+        page.evaluate(send, [3, True])
+        assert page.evaluate("window.kept") == '{"trial":0}\n{"trial":1}\n{"trial":2}\n'
+        assert page.evaluate("window.ended")

@@ -7,8 +7,10 @@ are averaged by their probabilities.
 
 People whom the models describe differ from their prediction, T(y) - E[T(y') | y], as simulated ones do. Those who are most like a person
 before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. So each
-person's p-value is the share of like simulated people who are as far from their predictions, and a group's comes from groups that are put
-together of such people, one for each person. Neither assumes that the population follows the prior. A group can be far in one statistic,
+person's p-value is the share of like simulated people who are as far from their predictions. A group is as far as its differences are from
+those of like people, and its p-value comes from groups that are put together of like people, one for each person, and treated in the
+same way: each of them is compared, by y', with those like it. What is wrong with that comparison, because nobody is quite alike, is wrong
+with both, and cancels. Neither assumes that the population follows the prior. A group can be far in one statistic,
 or a little in many that go together; its p-value is that of the better of both tests, and accounts for there being two.
 
 References:
@@ -148,7 +150,11 @@ class Predictor:
         self._maps = [_ridge(described[one & ~held_out], target[one & ~held_out]) for one in of]
         self.described = self._features.plain(raw[held_out])
         progress(len(question.models), len(question.models) + 1, "simulating people twice", "what was to be expected of them")
-        self.residual = self._residual(second[held_out], where[held_out], {name: values[held_out] for name, values in again.items()})
+        later = {name: values[held_out] for name, values in again.items()}
+        seen = self._raw(second[held_out], where[held_out], later)
+        self.residual = np.nan_to_num(np.stack(list(later.values()), axis=1) - self._predicted(seen)[1])
+        alike = _nearest(self._features.plain(seen), self.described, LIKE + 1)
+        self._usually = self._among(_without(alike, np.arange(len(alike))))
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
         """Check N people."""
@@ -177,26 +183,28 @@ class Predictor:
         return np.asarray((highest[:, 1:] >= highest[:, :1] - 1e-12).sum(1) + 1) / (1 + LIKE)
 
     def _group(self, residual: Floats, like: Counts, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
-        """How far the group's averages and spreads of residuals are from those of groups of like people: z, half an interval, centre, p.
+        """How far the group's averages and squares of residuals are from those of like people: z, half an interval, centre, p.
 
-        Some of these groups say where averages and spreads lie and how they go together; the others are judged by that as the people are.
+        Some groups of like people say how far such groups are and how statistics go together; the others are judged by that as the
+        people are.
         """
-        known, people = np.isfinite(residual), np.arange(len(like))
-        groups = [np.where(known, self.residual[like[people, rng.integers(0, LIKE, len(like))]], np.nan) for _ in range(2 * GROUPS)]
-        nulls, observed = np.stack([_moments(group) for group in groups]), _moments(residual)
-        centre, spread = nulls[:GROUPS].mean(0), np.maximum(nulls[:GROUPS].std(0), 1e-9)
-        z, null_z = (observed - centre) / spread, (nulls - centre) / spread
+        known, people, size = np.isfinite(residual), np.arange(len(like)), len(self.names)
+        far, centre, spread = _distance(np.nan_to_num(residual), *self._among(like), known)
+        drawn = (like[people, rng.integers(0, LIKE, len(like))] for _ in range(2 * GROUPS))
+        expected, variance = self._usually
+        nulls = np.stack([_distance(self.residual[one], expected[one], variance[one], known)[0] for one in drawn])
+        usual, width = nulls[:GROUPS].mean(0), np.maximum(nulls[:GROUPS].std(0), 1e-9)
+        z, null_z = (far - usual) / width, (nulls - usual) / width
         together = np.linalg.inv(null_z[:GROUPS].T @ null_z[:GROUPS] / GROUPS + 0.1 * np.eye(len(z)))
         judged = np.concatenate([z[None], null_z[GROUPS:]])
         ranks = [_from_the_top(np.abs(judged).max(1)), _from_the_top(np.einsum("gs,st,gt->g", judged, together, judged))]
-        best, size = np.minimum(*ranks), len(self.names)
-        return z[:size], 1.96 * spread[:size], centre[:size], float((best <= best[0]).mean())
+        best = np.minimum(*ranks)
+        return z[:size], (1.96 * width * spread)[:size], (centre + usual * spread)[:size], float((best <= best[0]).mean())
 
-    def _residual(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats]) -> Floats:
-        """What was observed minus what was predicted, 0 where there is no such statistic, (N, S)."""
-        _, averaged = self._predicted(self._raw(behavior, designs, statistics))
-        observed = np.stack(list(statistics.values()), axis=1)
-        return np.where(np.isfinite(observed), observed - averaged, 0.0)
+    def _among(self, like: Counts) -> tuple[Floats, Floats]:
+        """Mean and variance of residuals and of their squares among like people (N, K), (N, 2 S) each."""
+        moments = [_moments(self.residual[one]) for one in like]
+        return np.stack([values.mean(0) for values in moments]), np.stack([values.var(0) for values in moments])
 
     def _predicted(self, raw: Floats) -> tuple[Floats, Floats]:
         """Predictions by each model (M, N, S), and averaged by their probabilities (N, S)."""
@@ -289,11 +297,31 @@ def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:
     return np.concatenate(places)
 
 
+def _without(places: Counts, own: Counts) -> Counts:
+    """One place fewer in each row (N, K + 1): its own, or the last."""
+    mine = places == own[:, None]
+    mine[~mine.any(1), -1] = True
+    return np.asarray(places[~mine].reshape(len(places), -1))
+
+
 def _moments(residual: Floats) -> Floats:
-    """Mean and mean square over people of residuals (N, S), as far as they are known; (2 S,)."""
-    known = np.isfinite(residual)
-    counts, values = np.maximum(known.sum(0), 1), np.where(known, residual, 0.0)
-    return np.concatenate([values.sum(0) / counts, (values**2).sum(0) / counts])
+    """Residuals and their squares, (..., 2 S)."""
+    return np.concatenate([residual, residual**2], axis=-1)
+
+
+def _distance(residual: Floats, expected: Floats, variance: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """How far a group's averages of residuals (N, S) and of their squares are from what is expected; that, and a standard error, (2 S,).
+
+    Arguments:
+        expected: Of each person, (N, 2 S).
+        variance: Of each person, (N, 2 S).
+        known: Who has which statistic, (N, S).
+    """
+    counted = np.concatenate([known, known], axis=1)
+    n = np.maximum(counted.sum(0), 1)
+    observed, centre = (np.where(counted, values, 0.0).sum(0) / n for values in (_moments(residual), expected))
+    error = np.maximum(np.sqrt(np.where(counted, variance, 0.0).sum(0)) / n, 1e-9)
+    return (observed - centre) / error, centre, error
 
 
 def _from_the_top(values: Floats) -> Counts:

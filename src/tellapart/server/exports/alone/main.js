@@ -76,14 +76,14 @@ class Alone {
     state.trial = trial + 1;
     if (state.trial >= block.trials) Object.assign(state, { position: position + 1, trial: 0 });
     this.keep();
-    await save([row], state.rows, false);
+    await save(state.rows, false);
     return { outcomes };
   }
 
   async finish() {
     this.state.done = true;
     this.keep();
-    await save([], this.state.rows, true);
+    await save(this.state.rows, true);
     return { trials: this.state.rows.length, link: this.all.links.completion };
   }
 
