@@ -45,13 +45,18 @@ def bandit_history(behavior: Behavior, arms: int, binary: bool = True) -> NDArra
     """
     features = np.zeros((*behavior.shape, (PER_PLACE + PER_ARM) * arms + PER_TRIAL), np.float32)
     arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
-    in_threads(lambda *slices: _describe(*slices, binary), len(behavior), arrays)
+    counted = 0.5 * np.log1p(np.arange(behavior.shape[2] + 1))
+    in_threads(lambda *slices: _describe(*slices, binary, counted), len(behavior), arrays)
     return features
 
 
 @nb.njit(cache=True, nogil=True)
-def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any) -> None:
-    """Fill `features`, participant by participant; missed trials are as if they had never been."""
+def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any, counted: Any) -> None:
+    """Fill `features`, participant by participant; missed trials are as if they had never been.
+
+    Arguments:
+        counted: How networks see a count, 0.5 log(1 + n) for n = 0 … T, (T + 1,).
+    """
     n, blocks, trials = choices.shape
     arms = features.shape[3] // (PER_PLACE + PER_ARM)
     known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.zeros(arms, np.int64)
@@ -67,14 +72,14 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any)
                 if seen > 0:
                     _rank(choice, previous, known, lately, binary, order)
                     if binary:
-                        _describe_wins(known, order, places)
+                        _describe_wins(known, order, places, counted)
                     else:
-                        _describe_numbers(known, order, places, seen)
+                        _describe_numbers(known, order, places, seen, counted)
                     _describe_lately(previous, lately, order, places)
-                    trial[0], trial[1] = reward, 0.3 * np.log(1.0 + seen)
+                    trial[0], trial[1] = reward, 0.6 * counted[seen]
                 reward = float(rewards[i, b, t])
                 trial[2] = reward
-                _describe_arms(choice, known, binary, trial[PER_TRIAL:])
+                _describe_arms(choice, known, binary, trial[PER_TRIAL:], counted)
                 seen += 1
                 _learn(choice, reward, seen, known, lately)
                 previous = choice
@@ -138,7 +143,7 @@ def _before(j: Any, k: Any, previous: Any, known: Any, lately: Any, binary: Any)
 
 
 @nb.njit(cache=True)
-def _describe_wins(known: Any, order: Any, row: Any) -> None:
+def _describe_wins(known: Any, order: Any, row: Any, counted: Any) -> None:
     """Eight numbers for each arm, in the given order: of wins and losses."""
     most, fewest, highest = -1.0, np.inf, -1.0
     for k in range(order.size):
@@ -153,8 +158,8 @@ def _describe_wins(known: Any, order: Any, row: Any) -> None:
     for place in range(order.size):
         k, at = order[place], PER_PLACE * place
         wins, losses, estimate = known[1, k], known[0, k] - known[1, k], _estimate(known, k, True)
-        row[at] = 0.5 * np.log(1.0 + wins)
-        row[at + 1] = 0.5 * np.log(1.0 + losses)
+        row[at] = counted[int(wins)]
+        row[at + 1] = counted[int(losses)]
         row[at + 2] = estimate
         row[at + 3] = wins == most
         row[at + 4] = losses == fewest
@@ -164,7 +169,7 @@ def _describe_wins(known: Any, order: Any, row: Any) -> None:
 
 
 @nb.njit(cache=True)
-def _describe_numbers(known: Any, order: Any, row: Any, seen: Any) -> None:
+def _describe_numbers(known: Any, order: Any, row: Any, seen: Any, counted: Any) -> None:
     """Eight numbers for each arm, in the given order: of rewards that are numbers."""
     most, fewest, highest = known[0].max(), known[0].min(), -np.inf
     for k in range(order.size):
@@ -173,14 +178,14 @@ def _describe_numbers(known: Any, order: Any, row: Any, seen: Any) -> None:
     for place in range(order.size):
         k, at = order[place], PER_PLACE * place
         estimate, tried = _estimate(known, k, False), known[0, k] > 0
-        row[at] = 0.5 * np.log(1.0 + known[0, k])
+        row[at] = counted[int(known[0, k])]
         row[at + 1] = known[2, k]
         row[at + 2] = estimate
         row[at + 3] = tried and estimate == highest
         row[at + 4] = known[0, k] == most
         row[at + 5] = known[0, k] == fewest
         row[at + 6] = tried
-        row[at + 7] = 0.5 * np.log(1.0 + seen - known[3, k])
+        row[at + 7] = counted[int(seen - known[3, k])]
 
 
 @nb.njit(cache=True)
@@ -194,9 +199,9 @@ def _describe_lately(previous: Any, lately: Any, order: Any, row: Any) -> None:
 
 
 @nb.njit(cache=True)
-def _describe_arms(choice: Any, known: Any, binary: Any, row: Any) -> None:
+def _describe_arms(choice: Any, known: Any, binary: Any, row: Any, counted: Any) -> None:
     """Three numbers for each arm, in the arms' own order."""
     for k in range(known.shape[1]):
         row[PER_ARM * k] = k == choice
-        row[PER_ARM * k + 1] = 0.5 * np.log(1.0 + (known[1, k] if binary else known[0, k]))
-        row[PER_ARM * k + 2] = 0.5 * np.log(1.0 + known[0, k] - known[1, k]) if binary else _estimate(known, k, False)
+        row[PER_ARM * k + 1] = counted[int(known[1, k] if binary else known[0, k])]
+        row[PER_ARM * k + 2] = counted[int(known[0, k] - known[1, k])] if binary else _estimate(known, k, False)

@@ -71,18 +71,17 @@ class Encoder(nn.Module, ABC):
         Arguments:
             designs: (N, B, V); used where the task says that designs act on behavior directly.
         """
-        mask, changed = behavior.mask, ((self.scale != 1.0) | (self.centre != 0.0)).cpu().numpy()
-        features = self.features(behavior)
-        if changed.any():
-            unit = (features[..., changed] - self.centre.cpu().numpy()[changed]) / self.scale.cpu().numpy()[changed]
-            features = features.copy()
-            features[..., changed] = np.where(mask[..., None], np.arcsinh(unit), 0.0)
-        parts = [features.astype(np.float32)]
+        mask, features = behavior.mask, self.features(behavior)
+        count = features.shape[-1]
+        inputs = np.empty((*mask.shape, count + self.extra), np.float32)
+        inputs[..., :count] = features
+        inputs[..., -1] = mask
+        centre, scale = self.centre.cpu().numpy(), self.scale.cpu().numpy()
+        for f in np.flatnonzero((scale != 1.0) | (centre != 0.0)):
+            inputs[..., f] = np.where(mask, np.arcsinh((features[..., f] - centre[f]) / scale[f]), 0.0)
         if not self.task.design_acts_through_data:
-            scaled = describe(self.task.design_space, designs)[:, : mask.shape[1], None, :]
-            parts.append(np.broadcast_to(scaled, (*mask.shape, scaled.shape[-1])))
-        parts.append(mask[..., None].astype(np.float32))
-        return torch.from_numpy(np.concatenate(parts, axis=-1))
+            inputs[..., count:-1] = describe(self.task.design_space, designs)[:, : mask.shape[1], None, :]
+        return torch.from_numpy(inputs)
 
     @property
     def extra(self) -> int:
