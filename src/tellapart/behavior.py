@@ -151,7 +151,7 @@ class Behavior:
         )
 
     def to_table(self, extra: Mapping[str, ArrayLike] | None = None) -> pd.DataFrame:
-        """The long table: a row a trial, columns participant, block, trial, then the fields; missed trials are left empty.
+        """The long table: one row per trial, columns participant, block, trial, then the fields; missed trials are left empty.
 
         Arguments:
             extra: Columns with one value a participant, put in front of `block` if named "model", else last.
@@ -195,7 +195,7 @@ def read_csv(path: str | Path) -> pd.DataFrame:
     except OSError as error:
         raise DataError("The data table cannot be read.", where=where, got=error.strerror or str(error), fix="check the path") from None
     except pd.errors.EmptyDataError:
-        raise DataError("There is nothing in the data table.", where=where, expected="a header and a row a trial") from None
+        raise DataError("There is nothing in the data table.", where=where, expected="a header and one row per trial") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise DataError("The data table is not a CSV file.", where=where, expected="columns separated by commas", got=error) from None
 
@@ -237,7 +237,7 @@ def _check_columns(table: pd.DataFrame, needed: Sequence[str], source: str) -> N
                 fix=f"rename '{close[0]}' to '{column}'" if close else None,
             )
     if table.empty:
-        raise DataError(f"There is no row in {source}.", expected="a row a trial", got="0 rows")
+        raise DataError(f"There is no row in {source}.", expected="one row per trial", got="0 rows")
 
 
 def _numbers(table: pd.DataFrame, column: str, source: str) -> NDArray[np.float64]:

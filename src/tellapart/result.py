@@ -58,7 +58,7 @@ class DesignResult:
 
     @property
     def baseline(self) -> Baseline | None:
-        """What designs chosen by habit would tell."""
+        """What randomly drawn comparison designs would tell."""
         return self.found.baseline
 
     @property

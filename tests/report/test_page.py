@@ -77,11 +77,11 @@ def test_the_recommendation_is_one_sentence_with_the_numbers(content):
     begin = "Run the design 0.1,0.5,0.9; 0.3,0.3,0.7. One participant is expected to tell "
     assert re.match(re.escape(begin) + r"between 1\.30 and \d\.\d\d nats about which model", text)  # the models have likelihoods
     assert recommendation(replace(content, validation=None)).startswith(f"{begin}at least 1.30 nats")
-    assert "more than designs chosen by habit (1.10 on average)" in text
+    assert "more than randomly drawn comparison designs (1.10 on average)" in text
     assert "80 % of participants" in text
 
 
-@pytest.mark.parametrize(("gain", "words"), [(0.015, "about as much as"), (-0.3, "less than designs chosen by habit")])
+@pytest.mark.parametrize(("gain", "words"), [(0.015, "about as much as"), (-0.3, "less than randomly drawn comparison designs")])
 def test_the_recommendation_admits_when_there_is_nothing_to_gain(content, gain, words):
     result = {**RESULT, "baseline": {**RESULT["baseline"], "gain": {"nats": gain, "se": 0.01}}}
     assert words in recommendation(replace(content, result=result))
@@ -104,7 +104,7 @@ def test_every_section_is_there(read, page):
 
 def test_alternatives_say_how_far_behind_they_are_and_whether_they_are_habit(page):
     assert "<td>+0.003 ± 0.004</td><td>the search</td>" in page
-    assert "<td>-0.001 ± 0.002</td><td>drawn by habit</td>" in page
+    assert "<td>-0.001 ± 0.002</td><td>drawn at random</td>" in page
 
 
 def test_settings_are_those_that_were_used(page):

@@ -129,7 +129,7 @@ def test_participants_who_miss_trials_miss_some(about_both):
     assert recorded.mean() < 18
 
 
-# against designs of habit
+# against randomly drawn designs
 
 
 def estimates(*nats):

@@ -65,7 +65,7 @@ def design(
 def evaluate(
     study: StudyPath,
     design: DesignTexts = None,
-    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
+    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N randomly drawn comparison designs.")] = 0,
     workers: WorkerCount = None,
     dask: DaskAddress = None,
     seed: Seed = None,
@@ -94,7 +94,7 @@ def evaluate(
 def exact(
     study: StudyPath,
     design: DesignTexts = None,
-    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N designs drawn as the field does by habit.")] = 0,
+    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N randomly drawn comparison designs.")] = 0,
     n: Participants = 2000,
     seed: Seed = None,
     as_json: AsJson = False,

@@ -119,7 +119,7 @@ def report(
 ) -> None:
     """Write the report of a finished run: one HTML file that opens anywhere.
 
-    It has the recommendation, the design as a picture, what it tells against designs of habit, how many trials are needed, how well
+    It has the recommendation, the design as a picture, what it tells against randomly drawn designs, how many trials are needed, how well
     models and parameters are recovered, whether to trust it, how it was done, what to cite and how to reproduce it. Checks that
     `tellapart validate` has made are used; if there are none, they are made first.
 

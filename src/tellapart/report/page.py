@@ -110,7 +110,7 @@ def recommendation(content: Content) -> str:
     if baseline:
         gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]
         sign = "more than" if gain > unsure else "less than" if gain < -unsure else "about as much as"
-        text += f": {sign} designs chosen by habit ({baseline['nats']:.2f} on average)"
+        text += f": {sign} randomly drawn comparison designs ({baseline['nats']:.2f} on average)"
         text += "; so the search has not found the best, and should be run with more steps" if gain < -unsure else ""
     text += "."
     accuracy = information.get("accuracy")
@@ -145,7 +145,7 @@ def _curve(content: Content) -> Panel | None:
         enough = [p for p in content.curve if p["blocks"] == last["blocks"] and p["nats"] >= baseline["nats"]]
         least = min((point["trials"] for point in enough), default=last["trials"])
         if least < last["trials"]:
-            caption += f" About {least} trials a block tell what baseline designs tell with {last['trials']}."
+            caption += f" About {least} trials per block tell what baseline designs tell with {last['trials']}."
     return _panel(figure, "curve", caption)
 
 
@@ -253,7 +253,7 @@ def _alternatives(content: Content) -> list[tuple[str, str, str, str]]:
             content.text_of(one["design"]),
             f"{one['nats']:.3f} ± {one['se']:.3f}",
             f"{one['behind']['nats']:+.3f} ± {one['behind']['se']:.3f}",
-            "drawn by habit" if one["drawn"] else "the search",
+            "drawn at random" if one["drawn"] else "the search",
         )
         for one in listed
     ]
@@ -278,8 +278,8 @@ def _method(content: Content) -> list[str]:
     ]
     if content.validation:
         checks = "Every check was made on simulated participants whose truth is known."
-        habit = " At baseline designs, each of them has a design of its own, drawn as the field does by habit."
-        paragraphs.append(checks + (habit if len(content.validation.designs) > 1 else ""))
+        drawn = " At baseline designs, each of them has a randomly drawn comparison design of its own."
+        paragraphs.append(checks + (drawn if len(content.validation.designs) > 1 else ""))
     for when, failed in (("search", len(content.failures)), ("checks", sum(part.failed for _, part in _pairs(content)))):
         paragraphs += [f"During the {when}: {words.failures_in_words(failed)}"] if failed else []
     return [paragraph for paragraph in paragraphs if paragraph]

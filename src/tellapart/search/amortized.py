@@ -234,7 +234,7 @@ class _Finder:
         settings, rng = self.settings, np.random.default_rng([self.job.seed, _BASELINE])
         drawn = self.job.task.baseline(settings.baselines, rng) if settings.baselines else np.zeros((0, *self.space.shape))
         at_drawn = self._estimate("baseline", drawn, settings.baseline_simulations, _BASELINE)
-        # habit may be as good as anything: its best designs are finalists too
+        # a drawn design may be as good as anything: the best of them are finalists too
         habits = np.argsort([-points.estimate().nats for points in at_drawn], kind="stable")[:HABITS]
         candidates = np.concatenate([finalists, self.space.canonical(drawn[habits])])
         chosen = self._estimate("finalist", candidates, settings.finalist_simulations, _CHOOSE)

@@ -83,7 +83,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """What designs chosen by habit would tell: the task's baseline draws, each estimated as the found design is.
+    """What randomly drawn comparison designs would tell: the task's baseline draws, each estimated as the found design is.
 
     Arguments:
         designs: (n, B, V).
@@ -172,7 +172,7 @@ class Found:
         design: The recommended one, (B, V).
         information: Its information, from simulations that had no part in choosing it.
         estimator: The trained estimator, which gives posteriors at that design.
-        baseline: What designs chosen by habit would tell, if asked for.
+        baseline: What randomly drawn comparison designs would tell, if asked for.
         alternatives: Other good designs, best first.
         trace: The history of the search, a dictionary for each step, for figures.
         details: Whatever else a reader of the result should know; JSON can hold it.

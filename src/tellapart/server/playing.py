@@ -160,7 +160,7 @@ def following(plan: Plan, session: Session, block: Block) -> dict[str, Any] | No
 
 
 def practice(plan: Plan, seed: int) -> dict[str, Any]:
-    """A few trials that do not count, at a design of habit, with what each option would lead to."""
+    """A few trials that do not count, at a randomly drawn design, with what each option would lead to."""
     rng, screen, count = generator(seed, "practice"), plan.screen, plan.settings.practice
     design = plan.task.baseline(1, rng)[0]
     stimuli = screen.shown(design[0], count, rng)

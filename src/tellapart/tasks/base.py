@@ -59,7 +59,7 @@ class Task(ABC):
 
     @abstractmethod
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
-        """`n` designs as the field would choose them by habit, (n, B, V)."""
+        """`n` randomly drawn comparison designs, by the custom of the field where there is one, (n, B, V)."""
 
     def history(self, behavior: Behavior) -> NDArray[np.float32] | None:
         """Each trial in the light of what came before it, (N, B, T, F), or None if the task has no such description.

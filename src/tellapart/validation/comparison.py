@@ -1,4 +1,4 @@
-"""Against what? The recommended design against designs of habit, and the estimate against what likelihoods tell where there are some."""
+"""Against what? The recommended design against randomly drawn ones, and the estimate against what likelihoods tell where there are some."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BaselineComparison:
-    """The information of the recommended design against that of designs drawn as the field does by habit.
+    """The information of the recommended design against that of randomly drawn comparison designs.
 
     Arguments:
         recommended: Of the recommended design.

@@ -1,7 +1,7 @@
 """All checks of a study's estimator at once, at the recommended design and at baseline designs side by side.
 
-At "baseline designs" every simulated participant has a design of its own, drawn as the field does by habit: what is shown is
-what a scientist who follows the habit can expect, not one lucky or unlucky draw.
+At "baseline designs" every simulated participant has a design of its own, drawn at random as the task says: what is shown is
+what a scientist who chooses so can expect, not one lucky or unlucky draw.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def validate(
     Arguments:
         design: The recommended one, (B, V).
         information: Its information.
-        baseline: What designs of habit tell, as the search estimated it.
+        baseline: What baseline designs tell, as the search estimated it.
         parameters: Model to parameter to value, for the checks at given parameters; the middle of the prior where not given.
         every_design: Does the estimator serve every design? One that was trained at `design` is not judged by others.
         n: Simulated participants of each design.

@@ -37,14 +37,14 @@ def _design_in_words(part: DesignValidation) -> list[str]:
 
 
 def against_habit(comparison: BaselineComparison) -> str:
-    """Is the recommended design better than those of habit?"""
+    """Is the recommended design better than randomly drawn ones?"""
     gain, count = comparison.gain, len(comparison.baseline)
     if gain.nats > 2 * gain.se:
-        verdict = "tells more than designs chosen by habit"
+        verdict = "tells more than randomly drawn comparison designs"
     elif gain.nats < -2 * gain.se:
-        verdict = "tells less than designs chosen by habit, so the search has not found the best"
+        verdict = "tells less than randomly drawn comparison designs, so the search has not found the best"
     else:
-        verdict = "tells about as much as designs chosen by habit: here, many designs are equally good"
+        verdict = "tells about as much as randomly drawn comparison designs: here, many designs are equally good"
     return (
         f"The recommended design {verdict}: {comparison.recommended.nats:.3f} nats against {comparison.mean.nats:.3f} on average;"
         f" on the same participants {gain.nats:+.3f} ± {gain.se:.3f}, ahead of {comparison.ahead} of {count}."
