@@ -33,7 +33,7 @@ types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
 docs: $(READY) ## the documentation, into site/; a warning is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## speed, printed by each script of benchmarks/
 	@set -e; for script in $(filter-out benchmarks/mutants.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script; done

@@ -385,6 +385,8 @@ def page() -> str:
 HEAD = """\
 # Mistakes and their answers
 
+Here you find what each mistake is answered with, and so what a message means.
+
 A mistake is answered with one message and exit code 2, never with a traceback. The message says what is wrong, where, what was expected,
 what was found, and the usual fix; below are its telling words. Every row is a test.
 """

@@ -1,6 +1,7 @@
 """Documentation that cannot fall behind: every command and public name is described, and the README's code runs."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,18 @@ def test_what_pages_build_on_is_public(path):
         line for block in code_blocks(path) for line in block.splitlines() if re.match(r"\s*(from|import) tellapart\.(?!testing\b)", line)
     ]
     assert not inside
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
+def test_commands_on_pages_exist_with_their_options(path):
+    """Those of the tutorial are also run, by test_tutorial.py; summaries with brackets are held to the options by the test above."""
+    lines = [
+        line.removeprefix("$ ") for block in re.findall(r"```console\n(.*?)```", path.read_text(), re.DOTALL) for line in block.splitlines()
+    ]
+    for line in lines:
+        if line.startswith("tellapart ") and "[" not in line and "(" not in line:
+            _, name, *words = shlex.split(line, comments=True)
+            COMMANDS[name].make_context(name, words)  # raises for what it does not know
 
 
 def test_every_page_is_in_the_menu():

@@ -105,7 +105,7 @@ if TYPE_CHECKING:
     from .workers import Workers as Workers
     from .workers import dask_workers as dask_workers
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "study": "Study",

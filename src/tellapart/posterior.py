@@ -108,7 +108,8 @@ class Posterior:
         models: Which model, for questions about models.
         parameters: Model name to its parameters, for questions about parameters.
         trust: Whether the data look like the models', where that was asked.
-        trials, missed: Trials of each that were recorded, and that were not, (N,), where that is known.
+        trials: How many trials of each were recorded, (N,), where that is known.
+        missed: How many were not, (N,).
     """
 
     participants: NDArray[Any]

@@ -60,7 +60,8 @@ class Analysis:
     Arguments:
         models: M models.
         participants: N labels of those who are analysed.
-        trials, missed: Of each, (N,).
+        trials: How many trials of each were recorded, (N,).
+        missed: How many were not, (N,).
         left_out: Who is not analysed, and why.
         evidence: Of each person for each model.
         probabilities: Model probabilities of each person by itself, (N, M).
