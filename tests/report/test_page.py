@@ -97,7 +97,7 @@ def test_every_section_is_there(read, page):
     sections = {"design", "information", "curve", "confusion", "recovery", "calibration", "how", "cite", "reproduce"}
     assert sections <= set(read.ids)
     assert "@inproceedings{valentin2021bayesian" in page
-    assert "About 9 trials a block" in page
+    assert "About 9 trials per block" in page
     assert "&lt;b&gt;bandit&lt;/b&gt;" in page
     assert "bandit &amp; co" in page
 
