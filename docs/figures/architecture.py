@@ -75,7 +75,7 @@ def main():
     boxes = [box(number, name, *words) for number, (name, words) in enumerate(STAGES.items())]
     marker = '<marker id="head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
     head = f'<defs>{marker}<path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/></marker></defs>'
-    size = f'viewBox="0 0 {RIGHT + WIDTH + 12} {place(4)[1] + HEIGHT + 30}"'
+    size = f'width="{RIGHT + WIDTH + 12}" viewBox="0 0 {RIGHT + WIDTH + 12} {place(4)[1] + HEIGHT + 30}"'
     title = "<title>How data flow: study, simulate, encode, estimate, search, validate, report, serve, export, analyse</title>"
     svg = "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">', title, head, *arrows(), *boxes, "</svg>\n"])
     (Path(__file__).parent / "architecture.svg").write_text(svg, "utf-8")

@@ -1,11 +1,13 @@
-"""Screenshots of the pages for the documentation: the participant's screens of the examples, and the researcher's page.
+"""Screenshots of the pages for the documentation.
 
-    python docs/figures/screens.py
+    python docs/figures/screens.py              the participant's screens of the examples, and the researcher's page
+    python docs/figures/screens.py money        the report and the analysis of the tutorial's study, which is in that folder
 
 Needs chromium. People are simulated; designs are randomly drawn.
 """
 
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,17 +27,35 @@ PHONE, WIDE = {"width": 390, "height": 640}, {"width": 1280, "height": 640}
 SHEETS = (("bandit", "phone"), ("bandit", "wide"), ("discounting", "phone"), ("accumulation", "wide"), ("retention", "phone"))
 
 
-def main():
+def main(tutorial=None):
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for name, kind in SHEETS:
-            with served(name, Path(folder), fresh=kind) as (address, _):
-                sheet(screens(browser, address, PHONE if kind == "phone" else WIDE), HERE / f"screen-{name}-{kind}.png")
-        with served("bandit", Path(folder), fresh="researcher") as (address, app):
-            Simulation(app.state.sessions, address, "token", np.random.default_rng(1)).run(24)
-            app.state.analyst.look()
-            researcher(browser, address, HERE / "researcher.png")
+        if tutorial:
+            top(browser, Path(tutorial) / "run" / "report.html", HERE / "tutorial-report.png")
+            top(browser, Path(tutorial) / "analysis.html", HERE / "tutorial-analysis.png")
+        else:
+            experiments(browser, Path(folder))
         browser.close()
+
+
+def experiments(browser, folder):
+    for name, kind in SHEETS:
+        with served(name, folder, fresh=kind) as (address, _):
+            sheet(screens(browser, address, PHONE if kind == "phone" else WIDE), HERE / f"screen-{name}-{kind}.png")
+    with served("discounting", folder, fresh="researcher") as (address, app):
+        Simulation(app.state.sessions, address, "token", np.random.default_rng(1)).run(24)
+        app.state.analyst.look()
+        researcher(browser, address, HERE / "researcher.png")
+
+
+def top(browser, page, out):
+    """The first screen of a page that is a file."""
+    context = browser.new_context(viewport={"width": 1000, "height": 720}, color_scheme="light")
+    shown = context.new_page()
+    shown.goto(page.resolve().as_uri())
+    shown.screenshot(path=out)
+    save(Image.open(out).convert("RGB"), out)
+    context.close()
 
 
 class served:
@@ -135,4 +155,4 @@ def researcher(browser, address, out):
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
