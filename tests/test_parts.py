@@ -112,7 +112,7 @@ def test_a_broken_package_is_in_nobody_elses_way(monkeypatch):
     """It is not among the known parts, and whoever names its part is told."""
     group = "tellapart.models"
     points = [EntryPoint("broken", "no_such_package.models:Model", group), EntryPoint("no-model", "json:dumps", group)]
-    points += [EntryPoint("aeg-again", "tellapart.bandits.aeg:AEG", group), EntryPoint("aeg", "tellapart.bandits.aeg:AEG", group)]
+    points += [EntryPoint("aeg-again", "tellapart.bandits.aeg:AEG", group)]
     monkeypatch.setattr(parts, "entry_points", lambda group: [point for point in points if point.group == group])
     assert {"broken", "no-model", "aeg-again"}.isdisjoint(known_parts("model"))
     assert find_part("model", "aeg") is ta.AEG
@@ -124,3 +124,16 @@ def test_a_broken_package_is_in_nobody_elses_way(monkeypatch):
         find_part("model", "no-model")
     with pytest.raises(ta.StudyError, match="'aeg-again' calls itself 'aeg'"):  # a study file could not be written with such a part
         find_part("model", "aeg-again")
+
+
+def test_a_name_that_two_parts_have_is_refused(monkeypatch):
+    """Nobody's part hides another, neither ours theirs nor theirs ours."""
+    group = "tellapart.searches"
+    points = [EntryPoint("amortized", "theirs.search:Search", group), *(EntryPoint("both", f"{one}:Search", group) for one in ("a", "b"))]
+    monkeypatch.setattr(parts, "entry_points", lambda group: [point for point in points if point.group == group])
+    with pytest.raises(ta.StudyError, match="'amortized' is that of 2 searches") as error:
+        find_part("search", "amortized")
+    assert "tellapart itself, theirs.search:Search" in str(error.value)
+    with pytest.raises(ta.StudyError, match="'both' is that of 2 searches"):
+        find_part("search", "both")
+    assert find_part("search", "bayesopt") is ta.BayesianOptimization

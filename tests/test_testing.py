@@ -572,6 +572,11 @@ def crooked_encoder(wrong):
     class Encoder(ta.SequenceEncoder):
         name = "crooked"
 
+        def __init__(self, task, *more):
+            if wrong == "more" and not more:
+                raise TypeError("missing 1 required positional argument: 'width'")
+            super().__init__(task)
+
         def prepare(self, behavior, designs):
             inputs = super().prepare(behavior, designs)
             if wrong == "mask":
@@ -592,6 +597,7 @@ def crooked_encoder(wrong):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        ("more", "cannot be made for a task"),
         ("mask", "must be the mask"),
         ("design", "uses the design"),
         ("leak", "takes an unfinished experiment for another"),

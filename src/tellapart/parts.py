@@ -64,15 +64,19 @@ PartKind = Literal["task", "model", "search", "encoder", "estimator"]
 
 def known_parts(kind: PartKind) -> dict[str, type[Any]]:
     """Every part of a kind that ships with tellapart or is installed beside it, by the name that a study file uses."""
-    parent = KINDS[kind].parent
-    modules = [import_module(f"tellapart.{folder}") for folder in KINDS[kind].folders]
-    names = [f"{module.__name__}.{found.name}" for module in modules for found in pkgutil.iter_modules(module.__path__)]
-    shipped = [part for name in names for part in _parts_of(import_module(name), parent)]
     installed: dict[str, type[Any]] = {}
     for point in _installed(kind):
         with suppress(StudyError):  # for whoever names the part to find out
             installed[point.name] = _load_installed(point, kind)
-    return {**installed, **{part.name: part for part in shipped}}
+    return {**installed, **_shipped(kind)}
+
+
+def _shipped(kind: PartKind) -> dict[str, type[Any]]:
+    """The parts that come with tellapart."""
+    parent = KINDS[kind].parent
+    modules = [import_module(f"tellapart.{folder}") for folder in KINDS[kind].folders]
+    names = [f"{module.__name__}.{found.name}" for module in modules for found in pkgutil.iter_modules(module.__path__)]
+    return {part.name: part for name in names for part in _parts_of(import_module(name), parent)}
 
 
 def find_part(kind: PartKind, use: str, folder: Path | None = None) -> type[Any]:
@@ -84,14 +88,16 @@ def find_part(kind: PartKind, use: str, folder: Path | None = None) -> type[Any]
     """
     if ":" in use:
         return _load_class(use, folder or Path.cwd(), kind)
+    shipped, installed = _shipped(kind), [point for point in _installed(kind) if point.name == use]
+    origins = [*(["tellapart itself"] if use in shipped else []), *map(_origin, installed)]
+    if len(origins) > 1:
+        what, fix = f"The name '{use}' is that of {len(origins)} {_plural(kind)}.", "remove a package, or rename its part"
+        raise StudyError(what, expected=f"one {kind} of that name", got=", ".join(origins), fix=fix)
+    if origins:
+        return _load_installed(installed[0], kind) if installed else shipped[use]
     known = known_parts(kind)
-    for point in _installed(kind):
-        if point.name == use and use not in known:
-            return _load_installed(point, kind)
-    if use not in known:
-        expected = f'one of {", ".join(sorted(known))}, or "my_module:My{KINDS[kind].base.partition(":")[2]}" for your own'
-        raise StudyError(f"The {kind} '{use}' is unknown.", expected=expected, got=f'"{use}"', fix=nearest(use, known))
-    return known[use]
+    expected = f'one of {", ".join(sorted(known))}, or "my_module:My{KINDS[kind].base.partition(":")[2]}" for your own'
+    raise StudyError(f"The {kind} '{use}' is unknown.", expected=expected, got=f'"{use}"', fix=nearest(use, known))
 
 
 def use_of(kind: PartKind, part: type[Any]) -> str:
@@ -108,12 +114,21 @@ def use_of(kind: PartKind, part: type[Any]) -> str:
 
 def _installed(kind: PartKind) -> list[Any]:
     """The entry points of installed packages."""
-    return list(entry_points(group=f"tellapart.{'searches' if kind == 'search' else kind + 's'}"))
+    return list(entry_points(group=f"tellapart.{_plural(kind)}"))
+
+
+def _plural(kind: PartKind) -> str:
+    return "searches" if kind == "search" else f"{kind}s"
+
+
+def _origin(point: Any) -> str:
+    """Where an entry point comes from, in words."""
+    return f"the installed package '{point.dist.name}'" if point.dist else str(point.value)
 
 
 def _load_installed(point: Any, kind: PartKind) -> type[Any]:
     """The class of an entry point, or a `StudyError` that says why it cannot be loaded."""
-    where = f"the installed package '{point.dist.name}'" if point.dist else point.value
+    where = _origin(point)
     try:
         part = point.load()
     except Exception as error:

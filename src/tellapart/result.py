@@ -225,7 +225,8 @@ class DesignResult:
 
         if validation is None:
             kept = self.folder.read("validation.json") if self.folder.has("validation.json") else {}
-            validation = Validation.from_json(json.dumps(kept)) if kept.get("version") == VERSION else self.validate(progress=progress)
+            validation = Validation.from_json(kept) if kept.get("version") == VERSION else self.validate(progress=progress)
+        estimator = self.found.estimator
         content = Content(
             name=self.study.name,
             task=self.study.task,
@@ -238,6 +239,7 @@ class DesignResult:
             study_text=self.study.to_toml(),
             failures=self.folder.failures,
             adaptive=self.folder.read("adaptive.json") if self.folder.has("adaptive.json") else None,
+            sources=(*self.study.search.sources, *estimator.sources, *estimator.encoder.sources),
         )
         return render(content)
 

@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 from tellapart import DataError, StudyError
 from tellapart.groups.comparison import compare_frequencies, same_model
 from tellapart.groups.mixture import largest
-from tellapart.groups.random_effects import evidence_from_probabilities, random_effects
+from tellapart.groups.random_effects import random_effects
 from tellapart.groups.sampled import sampled_frequencies
 from tellapart.groups.urn import exact_frequencies
 
@@ -169,13 +169,6 @@ def test_wrong_input_is_named():
         random_effects(np.full((3, 2), np.nan), "ab")
     with pytest.raises(StudyError, match="prior counts"):
         random_effects(np.zeros((3, 2)), "ab", prior="flat")
-
-
-def test_probabilities_and_prior_give_evidences():
-    log_evidence, prior = np.random.default_rng(0).normal(0, 3, (9, 3)), np.array([0.6, 0.3, 0.1])
-    joint = np.exp(log_evidence) * prior
-    found = evidence_from_probabilities(joint / joint.sum(1, keepdims=True), prior)
-    assert found - found[:, :1] == pytest.approx(log_evidence - log_evidence[:, :1])
 
 
 def test_groups_that_differ_and_groups_that_do_not():

@@ -1,5 +1,6 @@
 """Agents: the same participants compiled and uncompiled, a likelihood that is one, live participants, and mistakes that are refused."""
 
+import copy
 import itertools
 import json
 import pickle
@@ -405,6 +406,21 @@ def test_a_live_participant_does_what_the_simulated_one_does():
             assert responses == {"choice": recorded["choice"][block, trial]}
             assert person.log_probability(responses) == pytest.approx(np.log(shares[responses["choice"]]))
             person.learn(responses, {"reward": recorded["reward"][block, trial]})
+
+
+def test_any_generator_will_do_for_one_participant():
+    """One made with several numbers, or spawned, or used before: each gives a participant of its own, the same one each time."""
+    model, (parameters, designs) = SHIPPED["q-learning"](), draws(SHIPPED["q-learning"](), 1)
+    values = {name: float(array[0]) for name, array in parameters.items()}
+    used = np.random.default_rng(77)
+    used.random()
+    made = [lambda: np.random.default_rng([77, 1]), lambda: np.random.default_rng(77).spawn(1)[0], lambda: copy.deepcopy(used)]
+    seen = [
+        [str(model.simulate_one(values, designs[0], make(), SMALL)) for _ in range(2)]
+        for make in [lambda: np.random.default_rng(77), *made]
+    ]
+    assert all(one == again for one, again in seen)
+    assert len({one for one, _ in seen}) == 4
 
 
 def test_a_state_with_names_can_be_kept():

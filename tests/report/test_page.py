@@ -10,7 +10,18 @@ from html.parser import HTMLParser
 import pytest
 from evidence import DESIGN, TASK
 
-from tellapart import AEG, WSLTS, Amortized, BayesianOptimization, Difference, InformationEstimate, Question
+from tellapart import (
+    AEG,
+    WSLTS,
+    Amortized,
+    BayesianOptimization,
+    Difference,
+    InformationEstimate,
+    PosteriorEstimator,
+    Question,
+    SequenceEncoder,
+)
+from tellapart.parts import known_parts
 from tellapart.report.citations import SOURCES
 from tellapart.report.page import Content, recommendation, render
 from tellapart.search.base import Baseline, Search
@@ -123,12 +134,14 @@ class Guess(Search):
 
 
 def test_the_method_is_told_by_the_search_and_nothing_else_is_claimed(content):
-    bare = replace(content, validation=None, result={**RESULT, "details": {"estimator": "nwj"}, "trace": []})
+    own = ("nguyen2010estimating", "@misc{guess2026, title = {Guessing}}")
+    bare = replace(content, validation=None, result={**RESULT, "details": {"estimator": "nwj"}, "trace": []}, sources=own)
     guessed = render(replace(bare, search=Guess()))
     assert "The design was guessed." in guessed
     assert "balandat2020botorch" not in guessed
     assert "network" not in guessed
-    assert "nguyen2010estimating" in guessed
+    assert "@article{nguyen2010estimating" in guessed
+    assert "@misc{guess2026" in guessed
     assert "durkan2019neural" not in guessed
     published = render(replace(bare, search=BayesianOptimization()))
     assert "Bayesian optimization" in published
@@ -138,8 +151,14 @@ def test_the_method_is_told_by_the_search_and_nothing_else_is_claimed(content):
 def test_every_source_is_named_by_its_key():
     assert all(f"{{{key}," in entry for key, entry in SOURCES.items())
     assert not [part for entry in SOURCES.values() for part in re.findall(r"\\\\", entry)]
-    for search in (Amortized, BayesianOptimization):
-        assert set(search.sources) <= set(SOURCES)
+    parts = [part for kind in ("search", "estimator", "encoder") for part in known_parts(kind).values()]
+    assert {source for part in parts for source in part.sources} <= set(SOURCES)
+
+
+def test_an_estimator_cites_flows_if_it_has_some():
+    models, both = (PosteriorEstimator(Question((WSLTS(), AEG()), goal), SequenceEncoder(TASK)) for goal in ("discriminate", "both"))
+    assert models.sources == ("barber2003im", "foster2019variational")
+    assert both.sources == (*models.sources, "durkan2019neural")
 
 
 def test_failures_and_priors_are_said(content):

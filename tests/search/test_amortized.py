@@ -147,6 +147,8 @@ def test_designs_to_train_on_reach_the_whole_space():
         ({"batch": 1}, "too small"),
         ({"baseline_simulations": 0}, "too small"),
         ({"learning_rate": -0.01}, "too small"),
+        ({"unfinished": 1.5}, "more than all participants"),
+        ({"device": "gpu"}, "device 'gpu' of the search is not there"),
     ],
 )
 def test_impossible_settings_are_refused(settings, words):

@@ -179,7 +179,7 @@ def test_a_validation_has_everything_side_by_side(checked):
 
 def test_a_validation_survives_json(checked):
     text = json.dumps(checked.to_json(), allow_nan=False)
-    assert Validation.from_json(text) == checked
+    assert Validation.from_json(json.loads(text)) == checked
 
 
 def test_the_same_seed_gives_the_same_validation(about_both):

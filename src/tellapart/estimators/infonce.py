@@ -24,6 +24,7 @@ class InfoNCEEstimator(CriticEstimator):
     """T(v, y) and the InfoNCE bound."""
 
     name: ClassVar[str] = "infonce"
+    sources = ("oord2018representation",)
     contrasts: ClassVar[int] = 15
     estimate_contrasts: ClassVar[int] = 255
 

@@ -23,6 +23,7 @@ class NWJEstimator(CriticEstimator):
     """T(v, y) and the bound of Nguyen, Wainwright and Jordan, one contrast for each pair as published."""
 
     name: ClassVar[str] = "nwj"
+    sources = ("nguyen2010estimating",)
     contrasts: ClassVar[int] = 1
     estimate_contrasts: ClassVar[int] = 20
 

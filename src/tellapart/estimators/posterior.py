@@ -39,6 +39,7 @@ class PosteriorEstimator(Estimator):
     """
 
     name: ClassVar[str] = "posterior"
+    sources: tuple[str, ...] = ("barber2003im", "foster2019variational")
 
     def __init__(
         self, question: Question, encoder: Encoder, hidden: tuple[int, ...] = (128, 128), transforms: int = 2, bins: int = 8
@@ -49,6 +50,8 @@ class PosteriorEstimator(Estimator):
             self.classifier = Classifier(encoder.summaries, len(question.models), hidden[:1])
             self.register_buffer("log_prior", torch.tensor(question.log_prior, dtype=torch.float32), persistent=False)
         self.flows = nn.ModuleDict({f"{m}": Flow(encoder.summaries, p, transforms, hidden, bins) for m, p in enumerate(self.widths) if p})
+        if self.flows:
+            self.sources = (*self.sources, *Flow.sources)
 
     def code(self, simulations: Simulations) -> NDArray[np.float32]:
         """The parameters asked about, on the normal scale."""

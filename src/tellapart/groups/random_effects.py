@@ -170,12 +170,6 @@ def frequency_posterior(log_evidence: Floats, alpha: Floats, accuracy: float = A
     return sampled_frequencies(evidence, constant, alpha, accuracy, seed)
 
 
-def evidence_from_probabilities(probabilities: ArrayLike, prior: ArrayLike) -> Floats:
-    """Log evidence, up to a constant for each person, from model probabilities (N, K) and the prior (K,) that they rest on."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.asarray(probabilities, dtype=np.float64)) - np.log(np.asarray(prior, dtype=np.float64)))
-
-
 def prior_counts(members: Counts, prior: PriorCounts) -> Floats:
     """Prior counts of models (K,) whose families, counted from 0, are `members`."""
     sizes = np.bincount(members)

@@ -91,7 +91,7 @@ class Agent(Model):
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         """One participant in plain Python. It does what it does in a compiled batch in which it has the seed that `rng` was made with."""
-        seed = int(rng.bit_generator.seed_seq.entropy) % 2**53  # type: ignore[attr-defined]
+        seed = _seed_of(rng)
         person, draw = self.live(parameters, task, seed), _outcomes_of(task, self.at(task).rules, design, seed, rng)
         nobody = task.nothing(1)
         fields, mask = {name: values[0] for name, values in nobody.fields.items()}, nobody.mask[0]
@@ -230,6 +230,14 @@ class _Uncompiled(ParticipantModel):
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         return self.agent.simulate_one(parameters, design, rng, task)
+
+
+def _seed_of(rng: np.random.Generator) -> int:
+    """The number that a generator was made with, if it was made with one and has drawn nothing yet; else a number that it draws."""
+    made_with = getattr(rng.bit_generator.seed_seq, "entropy", None)
+    if isinstance(made_with, int) and rng.bit_generator.state == np.random.default_rng(made_with).bit_generator.state:
+        return made_with % 2**53
+    return int(rng.integers(0, 2**53))
 
 
 def _outcomes_of(task: Task, rules: Any, design: Floats, seed: int, rng: np.random.Generator) -> Callable[..., Mapping[str, Any]]:

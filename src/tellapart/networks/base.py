@@ -24,6 +24,8 @@ from ..tasks.scaling import describe, features
 class Encoder(nn.Module, ABC):
     """Behavior to summary statistics.
 
+    Searches make one as `encoder(task)`: whatever else `__init__` takes has a default.
+
     Arguments:
         task: What is recorded.
         summaries: S, the number of summary statistics.
@@ -31,6 +33,9 @@ class Encoder(nn.Module, ABC):
 
     name: ClassVar[str]
     """What a study file calls the encoder."""
+
+    sources: tuple[str, ...] = ()
+    """What to cite for it: keys of `report/citations.py`, or BibTeX."""
 
     any_length: ClassVar[bool] = True
     """Does it take experiments with fewer trials and blocks than the task has?"""

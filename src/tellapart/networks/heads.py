@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -72,6 +72,9 @@ class Flow(nn.Module):
         hidden: Units of the hidden layers that turn summaries into splines.
         bins: Pieces of a spline.
     """
+
+    sources: ClassVar[tuple[str, ...]] = ("durkan2019neural",)
+    """What to cite for it."""
 
     def __init__(self, summaries: int, parameters: int, transforms: int = 2, hidden: tuple[int, ...] = (128, 128), bins: int = 8) -> None:
         super().__init__()

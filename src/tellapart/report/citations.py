@@ -1,20 +1,10 @@
-"""What to cite, by key: those of the search (`Search.sources`), of its estimator, and of the checks."""
+"""What to cite: each part of a search names its sources (`Search.sources`, …) by the keys below, or as BibTeX; so do the checks."""
 
 from __future__ import annotations
 
 from typing import Iterable
 
 PAPER = "valentin2021bayesian"
-
-ESTIMATORS: dict[str, tuple[str, ...]] = {
-    "posterior": ("barber2003im", "foster2019variational"),
-    "nwj": ("nguyen2010estimating",),
-    "infonce": ("oord2018representation",),
-}
-"""Name of an estimator to its sources."""
-
-FLOWS = ("durkan2019neural",)
-"""Of posteriors of parameters that are flows."""
 
 CHECKS = ("talts2018validating", "modrak2023simulation", "sailynoja2022graphical")
 """Of the calibration of parameters."""

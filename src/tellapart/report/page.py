@@ -12,7 +12,7 @@ from ..tasks.base import Task
 from ..tasks.text import format_design
 from ..validation import words
 from . import adapting, figures
-from .citations import CHECKS, ESTIMATORS, FLOWS, citations
+from .citations import CHECKS, citations
 from .style import filled, inline
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Content:
         study_text: The study file.
         adaptive: What `tellapart adapt` kept, if it was asked.
         failures: Participants that could not be simulated during the search, each with the name of its "model".
+        sources: What to cite for the search, its estimator and its encoder.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Content:
     study_text: str = ""
     failures: Sequence[Mapping[str, Any]] = ()
     adaptive: Mapping[str, Any] | None = None
+    sources: Sequence[str] = ()
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -95,7 +97,7 @@ def render(content: Content) -> str:
         settings=_settings(content),
         facts=_facts(content.provenance),
         commands=COMMANDS if content.study_text else "",
-        bibtex=citations(_sources(content)),
+        bibtex=citations([*content.sources, *(CHECKS if content.validation and content.question.about_parameters else ())]),
     )
 
 
@@ -309,14 +311,6 @@ def _settings(content: Content) -> list[tuple[str, str]]:
 
 def _setting(value: Any) -> str:
     return str(value.name) if isinstance(value, type) and hasattr(value, "name") else json.dumps(value)
-
-
-def _sources(content: Content) -> list[str]:
-    """What to cite for this run."""
-    estimator, about_parameters = str(content.details.get("estimator", "")), content.question.about_parameters
-    sources = [*content.search.sources, *ESTIMATORS.get(estimator, ())]
-    sources += FLOWS if about_parameters and estimator == "posterior" else ()
-    return sources + list(CHECKS if content.validation and about_parameters else ())
 
 
 def _facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -105,9 +105,13 @@ class Amortized(Search):
         for key, value in least.items():
             if getattr(self, key) < value:
                 raise StudyError(f"The '{key}' of the search is too small.", expected=f"{value} or more", got=getattr(self, key), key=key)
+        if self.unfinished > 1:
+            what = "The 'unfinished' of the search is more than all participants."
+            raise StudyError(what, expected="a share, 0 to 1", got=self.unfinished, key="unfinished")
         if self.simulations and self.simulations < 10_000:
             got, expected = self.simulations, "10,000 or more, or 0"
             raise StudyError("The 'simulations' of the search are too few.", expected=expected, got=got, key="simulations")
+        _check_device(self.device)
 
     def find(self, job: Job) -> Found:
         # cores work on pieces of a batch and on designs, each on one thread: quicker for networks of this size, and the same bytes
@@ -147,7 +151,10 @@ class Amortized(Search):
             torch.manual_seed(seed)
             estimator = kind.for_every_design(question, encoder(task))  # type: ignore[call-arg]
         device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
-        return estimator.to(device)
+        try:
+            return estimator.to(device)
+        except (RuntimeError, AssertionError) as error:  # torch asserts that it was built for the device
+            raise _no_device(device, str(error).splitlines()[0]) from None
 
     def _classes(self, task: Task) -> tuple[type[Estimator], type[Encoder]]:
         """The estimator and the encoder, those for the task where none is given."""
@@ -307,6 +314,23 @@ class _Finder:
 
     def _tell(self, step: int, stage: str, detail: str = "") -> None:
         self.job.progress(min(step + self._done, self.total), self.total, stage, detail)
+
+
+def _check_device(device: str) -> None:
+    """Raise a `StudyError` unless torch has a kind of device of that name; whether this machine has one is asked when it is needed."""
+    if device in ("auto", "cpu"):
+        return
+    import torch
+
+    try:
+        torch.device(device)
+    except RuntimeError:
+        raise _no_device(device, repr(device)) from None
+
+
+def _no_device(device: str, got: str) -> StudyError:
+    expected = '"auto", "cpu", "cuda", "cuda:1", …'
+    return StudyError(f"The device '{device}' of the search is not there.", expected=expected, got=got, fix='device = "auto"', key="device")
 
 
 def _as_good(one: Pointwise, best: Pointwise) -> bool:

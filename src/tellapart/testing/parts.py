@@ -87,8 +87,11 @@ def check_encoder(encoder: type[Encoder], task: Task, *, seed: int = 0) -> None:
 
     name, n = encoder.name, 12
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network, twin = (_seeded(lambda: encoder(task).eval(), seed) for _ in range(2))  # type: ignore[call-arg]
+        try:
+            network, twin = (_seeded(lambda: encoder(task).eval(), seed) for _ in range(2))  # type: ignore[call-arg]
+        except TypeError as error:
+            expected = f"{encoder.__name__}(task); what else it takes has a default"
+            raise TellapartError(f"The encoder '{name}' cannot be made for a task.", expected=expected, got=error) from error
     weights = zip(network.state_dict().values(), twin.state_dict().values(), strict=True)
     _require(all(torch.equal(a, b) for a, b in weights), f"The weights of '{name}' do not begin at torch's seed.")
     rng = np.random.default_rng(seed)

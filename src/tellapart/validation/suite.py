@@ -108,11 +108,11 @@ class Validation:
         return content
 
     @staticmethod
-    def from_json(text: str | bytes) -> Validation:
-        """Back from JSON."""
+    def from_json(kept: Mapping[str, Any]) -> Validation:
+        """Back from `to_json`."""
         from pydantic import TypeAdapter
 
-        return TypeAdapter(Validation).validate_json(text)
+        return TypeAdapter(Validation).validate_python(kept)
 
 
 def validate(
