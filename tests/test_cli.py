@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, simulate_models
+from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, simulate_models, understand
 from tellapart.cli import app
 from tellapart.tasks.text import parse_design
 
@@ -83,7 +83,7 @@ def test_simulate_agrees_with_python(folder):
     study = Study.from_file(folder)
     table = pd.read_csv(folder / "data.csv")
     expected = simulate_models(study.task, study.models, parse_design(study.task.design_space, DESIGN), 7, np.random.default_rng(11))
-    behavior = study.task.read_table(table)
+    behavior = understand(table, study.task).behavior
     for name, values in expected.behavior.fields.items():
         np.testing.assert_array_equal(behavior.fields[name], values)
     epsilon = table.groupby("participant")["aeg.epsilon"].first().to_numpy()
@@ -210,6 +210,16 @@ def test_check_a_study_and_its_data(folder):
     assert "sound" in outcome.stdout
     assert "7 participants, 56 trials recorded, 0 missed" in outcome.stdout
     assert result_of("check", folder)["models"] == ["wslts", "aeg"]
+
+
+def test_check_reads_data_as_every_command_does(folder):
+    """With names, counts and texts of another's making, and the options that say what cannot be guessed."""
+    simulate(folder)
+    table = pd.read_csv(folder / "data.csv").rename(columns={"participant": "subject", "choice": "pick"})
+    table.assign(trial=table["trial"] + 1, pick=table["pick"].map({0: "x", 1: "y", 2: "z"})).to_csv(folder / "theirs.csv", index=False)
+    assert "--codes choice=x,y,z" in run("check", folder, folder / "theirs.csv", "--columns", "choice=pick").output
+    how = ("--columns", "choice=pick", "--codes", "choice=x,y,z")
+    assert result_of("check", folder, folder / "theirs.csv", *how)["data"] == {"participants": 7, "trials": 56, "missed": 0}
 
 
 def test_example_commands_of_the_help_run(tmp_path, monkeypatch):
@@ -385,12 +395,13 @@ def test_a_full_disk_leaves_the_old_table(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: t.drop(columns="choice"), ["missing", "column 'choice'"]),
-        (lambda t: t.rename(columns={"reward": "rewards"}), ["rename 'rewards' to 'reward'"]),
-        (lambda t: t.assign(choice=t["choice"].where(t.index != 3, 3)), ["row 5, column 'choice'", "0 to 2"]),
-        (lambda t: t.assign(reward=t["reward"].astype(object).where(t.index != 3, "win")), ["row 5, column 'reward'", "win"]),
-        (lambda t: t.assign(trial=t["trial"] + 1), ["row 5, column 'trial'", "0 to 3"]),
-        (lambda t: pd.concat([t, t.iloc[[0]]]), ["same trial", "rows 2 and 58", "delete"]),
+        (lambda t: t.drop(columns="choice"), ["No column is named like choice", "--columns choice=NAME"]),
+        (lambda t: t.assign(choice=t["choice"].where(t.index != 3, 3)), ["3 (1 times)", "the task has 3 categories"]),
+        (
+            lambda t: t.assign(reward=t["reward"].astype(object).where(t.index != 3, "win")),
+            ["'reward' holds both numbers and words", "win"],
+        ),
+        (lambda t: pd.concat([t, t.iloc[[0]]]), ["a trial that another row is about too", "row 2 and row 58", "delete"]),
         (lambda t: t.iloc[:0], ["no row"]),
     ],
 )
@@ -401,7 +412,7 @@ def test_wrong_data(folder, change, words):
 
 
 def test_no_data(folder):
-    refused(run("check", folder, folder / "data.csv"), folder, ["cannot be read", "data.csv"])
+    refused(run("check", folder, folder / "data.csv"), folder, ["There is no such data file", "data.csv"])
 
 
 def test_a_users_model_that_fails_is_named_with_its_line(folder):

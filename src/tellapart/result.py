@@ -183,19 +183,21 @@ class DesignResult:
         Arguments:
             data: What participants did so far, blocks in the order of play; see `posterior`.
             id: The label of one participant; if not given, a list with one decision for each of them comes back.
-            designs: What they were run at, if the data do not say it and it was not the recommended design: (B, V) or (N, B, V); rows
-                of blocks that are still to come are the plan to compare with.
+            designs: The plan, if it is not the recommended design: (B, V) or (N, B, V). Blocks that were begun were run at it, unless the
+                data say otherwise; those still to come are compared with it.
 
         Returns:
             A `Decision`, or None for who has done all blocks.
         """
-        people, where = self._people(data, designs)
+        people = self._understood(data)
         behavior, labels = people.behavior, [str(label) for label in people.behavior.participants]
         if id is not None and str(id) not in labels:
             raise DataError("There is no such participant in the data.", expected=", ".join(labels[:20]), got=str(id))
         chosen = np.arange(len(labels)) if id is None else np.array([labels.index(str(id))])
-        each = self.study.task.design_space.check_many(where, len(labels))[chosen]
-        decisions = self.policy(progress).decide(behavior[chosen], each)
+        each = self.study.task.design_space.check_many(self._designs(designs), len(labels))
+        if people.designs is not None:
+            each = np.where(behavior.mask.any(2, keepdims=True), people.designs, each)
+        decisions = self.policy(progress).decide(behavior[chosen], each[chosen])
         return decisions if id is None else decisions[0]
 
     def adapt(self, n: int = 100, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Worth:
@@ -275,13 +277,17 @@ class DesignResult:
 
     def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, ArrayLike]:
         """Data in any form, understood, and what each participant was run at."""
+        people = self._understood(data)
+        return people, self._designs(people.designs if designs is None else designs)
+
+    def _understood(self, data: Any) -> Understanding:
+        """Data in any form, understood."""
         from .data.understand import understand
         from .data.understanding import Understanding
 
         if isinstance(data, Behavior):
             data = Understanding(self.study.task.check(data), ())
-        people = data if isinstance(data, Understanding) else understand(data, self.study.task, self.study.data)
-        return people, self._designs(people.designs if designs is None else designs)
+        return data if isinstance(data, Understanding) else understand(data, self.study.task, self.study.data)
 
 
 def evaluate_designs(

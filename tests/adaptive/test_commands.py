@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -81,6 +82,15 @@ def test_one_participant_in_python(folder):
     assert one == result.next_design(behavior)[1]
     with pytest.raises(ta.DataError, match="no such participant"):
         result.next_design(behavior, id="p9")
+
+
+def test_blocks_still_to_come_are_compared_with_the_plan(folder):
+    """Those that were begun were run at what the table says."""
+    result = Run.finished(Study.from_file(folder), folder / "run").result()
+    behavior = ta.understand([folder / "data.csv"], result.study.task).behavior
+    each = np.stack([result.design] * 3)
+    each[0, 0], each[1, :2], each[2] = 0.5, [[0.5], [1.5]], [[0.0], [1.0], [2.0]]
+    assert result.next_design([folder / "data.csv"]) == result.next_design(behavior, designs=each)
 
 
 def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):

@@ -58,7 +58,7 @@ def test_import_writes_what_all_commands_read(folder, tmp_path):
     assert ["choice", "pick"] in [[line["what"], line["column"]] for line in result["understood"]]
     table = pd.read_csv(tmp_path / "ours.csv", dtype={"participant": str})
     assert table["participant"].iloc[0] == "001"
-    assert ta.BernoulliBandit(3, 2, 10).read_csv(tmp_path / "ours.csv").mask.sum() == result["trials"]
+    assert ta.understand([tmp_path / "ours.csv"], ta.BernoulliBandit(3, 2, 10)).behavior.mask.sum() == result["trials"]
     # the imported table no longer has the columns and words that [data] speaks of
     plain = ("--columns", "choice=choice", "--codes", "choice=0,1,2")
     again = result_of("import", folder, tmp_path / "ours.csv", "--out", tmp_path / "again.csv", *plain)

@@ -10,6 +10,7 @@ import kit
 import pytest
 from kit import DESIGN, plan_of, questions, quick
 
+from tellapart import understand
 from tellapart.server import store
 from tellapart.server.app import create_app
 from tellapart.server.collected import collect
@@ -382,7 +383,7 @@ def test_the_handed_over_folder_runs_on_any_server(context, tmp_path):
         page.get_by_role("heading", name="All done").wait_for()
         file = tmp_path / "data.csv"
         download.value.save_as(file)
-        behavior = study.task.read_csv(file)
+        behavior = understand([file], study.task).behavior
         assert behavior.mask.all()
         assert wrong == []
 

@@ -46,7 +46,7 @@ def test_the_table_is_data_of_the_study(folder, tmp_path):
     out = tmp_path / "data.csv"
     result = export_people(folder, read(folder), "table", out)
     assert (result["participants"], result["trials"], result["earlier"]) == (3, 18, 3)
-    behavior = read(folder).task.read_csv(out)
+    behavior = ta.understand([out], read(folder).task).behavior
     assert behavior.mask.sum(axis=(1, 2)).tolist() == [8, 8, 2]
     table = pd.read_csv(out)
     assert list(table.columns[:5]) == ["participant", "block", "trial", "choice", "reward"]

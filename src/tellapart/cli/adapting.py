@@ -10,31 +10,33 @@ import typer
 from ..errors import RunError
 from .frame import command, show
 from .options import AsJson, Seed, StudyPath, read_study, run_folder
+from .tables import Codes, Columns, Files, Missing, Rows, read_people
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..adaptive.worth import Worth
-    from ..information.estimate import Floats
     from ..study import Study
 
 
 @command
 def next(
     study: StudyPath,
-    data: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A long table of what people did so far.", show_default=False)],
+    data: Files,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to keep the decisions, beside the data.")] = None,
     replay: Annotated[
         Path | None, typer.Option("--replay", metavar="FILE.json", help="Decisions that were kept: are they made again to the same bytes?")
     ] = None,
-    design: Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")] = None,
+    design: Annotated[str | None, typer.Option("--design", metavar="D", help="The plan; the study's design if not given.")] = None,
+    columns: Columns = None,
+    codes: Codes = None,
+    missing: Missing = None,
+    rows: Rows = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the most informative next block for each participant.
 
     Needs a finished run. Blocks of the data are in the order of play. What a block was run at is read from columns design.VARIABLE, as
-    `tellapart export` writes them; if there are none, everybody was run at the study's design. For each participant: the block, what it
+    `tellapart export` writes them; if there are none, everybody was run at the plan. For each participant: the block, what it
     is expected to tell, and by how much that is more than the planned block would. The first time, what a policy needs is learned and
     kept in the run folder.
 
@@ -43,7 +45,6 @@ def next(
       tellapart next examples/bandit data.csv --out next.json
     """
     from ..adaptive.decisions import difference, record
-    from ..behavior import read_csv
     from ..files import written_whole
     from ..progress import progress_bar
     from ..run import Run
@@ -51,12 +52,10 @@ def next(
 
     plan = read_study(study)
     result = Run.finished(plan.with_seed(seed), run_folder(study)).result()
-    table = read_csv(data)
-    behavior = plan.task.read_table(table, str(data))
-    planned = result.design if design is None else parse_design(plan.task.design_space, design)
-    designs = _designs(plan, table, [str(label) for label in behavior.participants], planned)
+    people = read_people(plan, data, columns, codes, missing, rows, None)
+    planned = None if design is None else parse_design(plan.task.design_space, design)
     with progress_bar("choosing next blocks") as report:
-        decisions = result.next_design(behavior, designs=designs, progress=report)
+        decisions = result.next_design(people, designs=planned, progress=report)
     text = record(decisions, {"study": plan.name, "seed": result.study.seed})
     if replay is not None:
         change = difference(replay.read_text("utf-8"), text)
@@ -66,7 +65,7 @@ def next(
     if out is not None:
         with written_whole(out) as temporary:
             temporary.write_text(text, "utf-8")
-    lines = [_line(plan, label, decision) for label, decision in zip(behavior.participants, decisions, strict=True)]
+    lines = [_line(plan, label, decision) for label, decision in zip(people.behavior.participants, decisions, strict=True)]
     lines += ["the same bytes as in " + str(replay)] if replay is not None else []
     show({"decisions": [None if one is None else one.to_json() for one in decisions]} if as_json else "\n".join(lines))
 
@@ -106,20 +105,6 @@ def adapt(
             return
         found = result.adapt(n, seed=seed, progress=report, sure=sure, narrow=narrow)
     show(found.to_json() if as_json else "\n".join(_describe(found, plan)))
-
-
-def _designs(study: Study, table: pd.DataFrame, labels: list[str], planned: Floats) -> Floats:
-    """What each participant was run at (N, B, V), and is planned to be run at, from columns design.VARIABLE if there are such."""
-    import numpy as np
-
-    names = [f"design.{name}" for name in study.task.design_space.names]
-    designs = np.repeat(planned[None], len(labels), axis=0)
-    if not set(names) <= set(table.columns):
-        return designs
-    for label, block, *row in table[["participant", "block", *names]].drop_duplicates(["participant", "block"]).itertuples(index=False):
-        if not np.isnan(np.array(row, float)).any():
-            designs[labels.index(str(label)), int(block)] = row
-    return designs
 
 
 def _line(study: Study, label: Any, decision: Any) -> str:

@@ -12,6 +12,7 @@ import typer
 
 from .frame import command, show, stop
 from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_model, read_study, rng_of, run_folder, seed_of
+from .tables import Codes, Columns, Missing, Rows, read_people
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,11 +58,15 @@ def new(
 @command
 def check(
     study: StudyPath,
-    data: Annotated[Path | None, typer.Argument(metavar="DATA.csv", help="A data table to check too.", show_default=False)] = None,
+    data: Annotated[list[Path] | None, typer.Argument(metavar="DATA…", help="Data to check too.", show_default=False)] = None,
+    columns: Columns = None,
+    codes: Codes = None,
+    missing: Missing = None,
+    rows: Rows = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study, its task, its simulators and, if given, a table of data.
+    """Check a study, its task, its simulators and, if given, tables of data.
 
     Each model is simulated at prior draws and at corners of the design space. Errors: wrong shapes or types, values that the task
     cannot record, random numbers that do not come from `rng`, participants that depend on each other, a likelihood that
@@ -77,7 +82,7 @@ def check(
     from ..testing.findings import duration
 
     plan = read_study(study)
-    behavior = None if data is None else plan.task.read_csv(data)
+    behavior = read_people(plan, data, columns, codes, missing, rows, None).behavior if data else None
     checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
     if checked[0].sound:
         how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}

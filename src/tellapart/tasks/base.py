@@ -6,13 +6,12 @@ Shapes, here and everywhere: N participants, B blocks, T trials, V design variab
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..behavior import Behavior, Field, read_csv
+from ..behavior import Behavior, Field
 from ..errors import DataError, StudyError
 from .environment import Environment, NoOutcomes
 from .screen import Screen, screen_of
@@ -118,14 +117,6 @@ class Task(ABC):
         """`n` participants of whom nothing was recorded."""
         shape = (n, self.blocks, self.trials)
         return Behavior({f.name: np.zeros(shape, f.dtype) for f in self.fields}, np.zeros(shape, bool))
-
-    def read_table(self, table: Any, source: str = "the data table") -> Behavior:
-        """Read the data of this task from a long table (a pandas DataFrame)."""
-        return Behavior.from_table(table, self.fields, self.blocks, self.trials, source)
-
-    def read_csv(self, path: str | Path) -> Behavior:
-        """Read the data of this task from a CSV file that holds a long table."""
-        return self.read_table(read_csv(path), source=str(path))
 
 
 def check_counts(task: str, least: dict[str, int], settings: dict[str, Any]) -> None:
