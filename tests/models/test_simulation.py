@@ -78,3 +78,21 @@ def test_true_parameters_can_be_given():
     one = simulated(parameters={"levels": {"k": 2, "x": 0.5}, "nothing": {}})
     assert set(one.truth(0)["k"]) == {2.0}
     assert set(one.truth(0)["x"]) == {0.5}
+
+
+def test_only_those_whose_data_cannot_be_recorded_are_simulated_again():
+    """The others are kept as they are, and are not simulated one by one."""
+    calls = []
+
+    @ta.model(name="far", parameters={"theta": ta.Normal()}, vectorised=True)
+    def far(parameters, designs, rng, task):
+        calls.append(len(designs))
+        theta = parameters["theta"][:, None, None]
+        return {"reading": np.where(theta > 2.5, np.nan, theta + 0 * rng.random((len(designs), task.blocks, task.trials)))}
+
+    simulations = ta.simulate_models(NoisyReadings(), [far()], [[1.0]], 1000, np.random.default_rng(1), on_error="skip")
+    assert 1 <= len(simulations.failures) <= 30
+    np.testing.assert_array_equal(simulations.behavior.fields["reading"][:, 0, 0], simulations.parameters["far.theta"])
+    assert all(failure.parameters["theta"] > 2.5 for failure in simulations.failures)
+    assert calls[0] == 1000
+    assert sum(calls[1:]) < 100

@@ -78,6 +78,7 @@ def attempt(
     Arguments:
         most: Give up after so many failures, since whoever asked will not use the others.
     """
+    behavior: Behavior | None = None
     try:
         behavior = model.simulate(parameters, designs, rng, task)
         error: Exception | None = impossible(model, behavior, task, len(designs))
@@ -87,9 +88,10 @@ def attempt(
         raise
     except Exception as raised:
         error = raised
-    if error is None:
+    if behavior is not None and error is None:
         return behavior, {}
-    return _one_by_one(model, parameters, designs, rng, task, error, most or len(designs))
+    assert error is not None
+    return _one_by_one(model, parameters, designs, rng, task, error, most or len(designs), behavior)
 
 
 def impossible(model: Model, behavior: Any, task: Task, n: int) -> ModelError | None:
@@ -157,20 +159,41 @@ def recorded(values: Mapping[str, Any], task: Task, model: str) -> tuple[dict[st
 
 
 def _one_by_one(
-    model: Model, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task, error: Exception, most: int
+    model: Model,
+    parameters: Parameters,
+    designs: Floats,
+    rng: np.random.Generator,
+    task: Task,
+    error: Exception,
+    most: int,
+    together: Behavior | None,
 ) -> tuple[Behavior, Mapping[int, Failure]]:
-    """Who of a batch that failed as a whole fails alone, each with a seed of its own."""
-    seeds = rng.integers(0, 2**53, len(designs))
+    """Who of a batch fails alone, each with a seed of its own.
+
+    Arguments:
+        together: What they did at once, where some did what cannot be recorded: only those are simulated again. Everybody if not given.
+    """
+    seeds, nobody = rng.integers(0, 2**53, len(designs)), task.nothing(len(designs))
+    again = np.ones(len(designs), bool) if together is None else _unrecordable(together, task)
+    fields, mask = {name: values.copy() for name, values in nobody.fields.items()}, nobody.mask.copy()
+
+    def record(who: Any, did: Behavior) -> None:
+        for name, values in did.fields.items():
+            fields[name][who] = values
+        mask[who] = did.mask
+
+    if together is not None:
+        record(~again, together[~again])
     failures: dict[int, Failure] = {}
-    parts = []
-    for i in range(len(designs)):
+    for i in map(int, np.flatnonzero(again)):
         alone = {name: values[i : i + 1] for name, values in parameters.items()}
         result = _alone(model, alone, designs[i : i + 1], int(seeds[i]), task)
-        if isinstance(result, Failure):
-            failures[i] = result
-        parts.append(task.nothing(1) if isinstance(result, Failure) else result)
+        if not isinstance(result, Failure):
+            record([i], result)
+            continue
+        failures[i] = result
         if len(failures) >= most:
-            return Behavior.concatenate([*parts, task.nothing(len(designs) - i - 1)]), failures
+            return Behavior(fields, mask), failures
     if not failures and not _by_chance(model, parameters, designs, int(rng.integers(2**53)), task):
         raise ModelError(
             f"The model '{model.name}' fails with {len(designs)} participants at once, but with none of them alone.",
@@ -179,7 +202,13 @@ def _one_by_one(
             got=words(error),
             fix="look for an operation that mixes participants, or for random numbers that do not come from `rng`",
         ) from error
-    return Behavior.concatenate(parts), failures
+    return Behavior(fields, mask), failures
+
+
+def _unrecordable(behavior: Behavior, task: Task) -> NDArray[np.bool_]:
+    """Who did something that cannot be recorded, (N,)."""
+    wrong = [behavior.mask & ~f.allows(behavior.fields[f.name]) for f in task.fields]
+    return np.asarray(np.logical_or.reduce(wrong).any((1, 2)))
 
 
 def _by_chance(model: Model, parameters: Parameters, designs: Floats, seed: int, task: Task) -> bool:
