@@ -14,7 +14,7 @@ ROOT = Path(tellapart.__file__).parent
 NAMES = [
     found.name
     for found in pkgutil.walk_packages(tellapart.__path__, "tellapart.")
-    if not found.name.startswith(("tellapart.examples", "tellapart.cli.__main__"))
+    if not found.name.startswith("tellapart.examples") and not found.name.endswith("__main__")
 ]
 FILES = [path for path in sorted(ROOT.rglob("*.py")) if ROOT / "examples" not in path.parents]
 
