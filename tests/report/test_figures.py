@@ -101,10 +101,13 @@ def test_bars_are_as_high_as_the_design():
     assert {text.get_text() for text in axes.texts} >= {"0.333", "block 1", "block 2"}
 
 
-def test_settings_on_different_scales_are_drawn_as_shares():
-    axes = figures.design_figure([[5, 100]], ["contrast", "duration"], [0, 0], [10, 200], "setting").axes[0]
-    assert [bar.get_height() for bar in axes.patches] == [0.5, 0.5]
-    assert {text.get_text() for text in axes.texts} >= {"5", "100"}
+def test_settings_on_different_scales_have_axes_of_their_own():
+    contrast, duration = figures.design_figure([[5, 100], [7, 50]], ["contrast", "duration"], [0, 20], [10, 200], "setting").axes
+    assert [bar.get_width() for bar in contrast.patches] == [5, 7]
+    assert [bar.get_width() for bar in duration.patches] == [80, 30]
+    assert [text.get_text() for text in duration.texts] == ["100", "50"]
+    assert [text.get_text() for text in contrast.get_yticklabels()] == ["block 1", "block 2"]
+    assert (contrast.get_xlabel(), duration.get_xlabel()) == ("contrast", "duration")
 
 
 def test_the_recommended_design_is_where_it_belongs():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas, styled
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def design_figure(design: ArrayLike, variables: Sequence[str], low: ArrayLike, high: ArrayLike, label: str) -> Figure:
-    """A design as bars, a group for each block.
+    """A design as bars: a group for each block if all variables have one scale, else axes for each variable.
 
     Arguments:
         design: (B, V).
@@ -31,17 +31,17 @@ def design_figure(design: ArrayLike, variables: Sequence[str], low: ArrayLike, h
         label: What the values are.
     """
     values, least, most = (np.asarray(part, dtype=np.float64) for part in (design, low, high))
-    blocks, count = values.shape
-    one_scale = len(set(least)) == 1 and len(set(most)) == 1
     with styled():
+        if len(set(least)) > 1 or len(set(most)) > 1:
+            return _each_variable(values, variables, least, most)
+        blocks, count = values.shape
+        base, top = float(least[0]), float(most[0])
         figure, axes = canvas(WIDE, 2.5)
-        heights = values - least if one_scale else (values - least) / (most - least)
-        base, top = (float(least[0]), float(most[0])) if one_scale else (0.0, 1.0)
         for b in range(blocks):
             places = b * (count + 1.0) + np.arange(count)
-            axes.bar(places, heights[b], 0.8, bottom=base, color=OURS, edgecolor=INK, linewidth=0.8)
-            for x, height, value in zip(places, heights[b], values[b], strict=True):
-                axes.annotate(f"{round(value, 3):g}", (x, base + height), (0, 3), textcoords="offset points", ha="center", fontsize=9)
+            axes.bar(places, values[b] - base, 0.8, bottom=base, color=OURS, edgecolor=INK, linewidth=0.8)
+            for x, value in zip(places, values[b], strict=True):
+                axes.annotate(f"{round(value, 3):g}", (x, value), (0, 3), textcoords="offset points", ha="center", fontsize=9)
         places = np.concatenate([b * (count + 1.0) + np.arange(count) for b in range(blocks)])
         axes.set_xticks(places, list(variables) * blocks, fontsize=9 if len(places) < 10 else 7)
         for b in range(blocks):
@@ -49,8 +49,26 @@ def design_figure(design: ArrayLike, variables: Sequence[str], low: ArrayLike, h
             place = ("data", "axes fraction")
             axes.annotate(f"block {b + 1}", (middle, 0), (0, -32), xycoords=place, textcoords="offset points", ha="center")
         axes.set_ylim(base, top + 0.12 * (top - base))
-        axes.set_ylabel(label if one_scale else f"{label}, as a share of its range")
+        axes.set_ylabel(label)
         return figure
+
+
+def _each_variable(values: NDArray[np.float64], variables: Sequence[str], least: NDArray[np.float64], most: NDArray[np.float64]) -> Figure:
+    """Axes for each variable, side by side, a bar for each block: for variables of different scales."""
+    blocks, count = values.shape
+    figure, first = canvas(WIDE, 1.0 + 0.26 * blocks)
+    first.remove()
+    row = figure.subplots(1, count, sharey=True, squeeze=False)[0]
+    for v, axes in enumerate(row):
+        axes.barh(np.arange(blocks), values[:, v] - least[v], 0.7, left=least[v], color=OURS, edgecolor=INK, linewidth=0.8)
+        for b, value in enumerate(values[:, v]):
+            axes.annotate(f"{round(value, 3):g}", (value, b), (3, 0), textcoords="offset points", va="center", fontsize=9)
+        axes.set_xlim(least[v], most[v] + 0.55 * (most[v] - least[v]))
+        axes.set_xticks([least[v], most[v]])
+        axes.set_xlabel(variables[v])
+    row[0].set_yticks(np.arange(blocks), [f"block {b + 1}" for b in range(blocks)])
+    row[0].invert_yaxis()
+    return figure
 
 
 def information_figure(comparison: BaselineComparison, most: float | None = None, exact: Mapping[str, float] | None = None) -> Figure:
