@@ -9,6 +9,9 @@
 
 What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew. Numbers are printed as they come, so that a run that is
 stopped has told something.
+
+Takes 24 minutes for discounting with 500 participants, a minute for speed, 6 minutes for regret (all measured beside other work);
+minutes for retention and calibration; hours for bandits, whose four networks are trained first.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import logsumexp
+from takes import say
 
 import tellapart as ta
 from tellapart.adaptive.by_answers import ByAnswers
@@ -284,4 +288,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

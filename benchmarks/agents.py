@@ -3,6 +3,8 @@
 Run with `python benchmarks/agents.py`. Kalman-UCB is written in 16 lines, and auto-regressive epsilon-greedy once more as an agent, both in
 tests/models/test_agents.py. Participants play 2 blocks of 30 trials with 3 arms, parameters from the priors. What is measured is
 processor time divided by the cores, so that other work on the machine counts little: the numbers are what free cores would do.
+
+Takes about two minutes.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from tellapart.priors import sample_priors
 from tellapart.threads import available_cores
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "models"))
+from takes import say
 from test_agents import AEGAgent, KalmanUCB, same, sequences
 
 TASK = ta.BernoulliBandit(arms=3, blocks=2, trials=30)
@@ -75,6 +78,7 @@ def print_likelihoods() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     print_speed()
     print_same_bytes()
     print_likelihoods()

@@ -10,6 +10,8 @@ STUDY is a folder with a finished run of examples/bandit. Parts, all of them if 
     unlike        200 people of agents that are not among the models: divergence of model probabilities from exact ones
     power         people needed, against studies of which each is simulated and analysed anew
     thousand      1,000 participants with missed trials, from table to page
+
+Takes minutes for each part, tens of minutes for planted and power, which analyse hundreds of groups.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from takes import say
 
 import tellapart as ta
 from tellapart.groups.evidence import likelihood_evidence, network_evidence
@@ -201,4 +204,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

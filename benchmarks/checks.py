@@ -5,6 +5,8 @@
 For each sound model: the share of `check_model` runs with a suspicion at the first look, per statistic, against what is promised,
 2 exp(-8) = 0.00067, and the runs with an alarm. Both looks are independent, so that the chance of an alarm is the product of
 the shares. For each faulty model: the shares of runs that found it, at as many participants a second as quick and as slow models make.
+
+Takes about an hour with 200 runs, a second or two for each run of a model.
 """
 
 import sys
@@ -20,6 +22,7 @@ from tellapart.tasks.readings import NoisyReadings
 from tellapart.testing import check_model, models
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from takes import say
 from test_testing import Gains, Recorded, chaser, learner, model_of, side_bias
 
 BANDIT = ta.BernoulliBandit(3, 2, 10)
@@ -68,4 +71,5 @@ def main(runs):
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)

@@ -1,6 +1,8 @@
 """The exact reference: how long the evidence of 5,000 participants takes, and the published table of exact information.
 
 Run with `python benchmarks/exact.py [n]`, n being how many participants each number of the table rests on.
+
+Takes about three minutes.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import sys
 import time
 
 import numpy as np
+from takes import say
 
 from tellapart.bandits.aeg import AEG
 from tellapart.bandits.bernoulli import BernoulliBandit
@@ -83,4 +86,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

@@ -2,9 +2,11 @@
 
     python benchmarks/examples.py [--steps 6000] [--participants 4000] [--keep] [bandit] [discounting] [retention]
 
-Takes about six minutes for each study. The search sees simulations only; the exact reference then judges its design beside customary ones,
+The search sees simulations only; the exact reference then judges its design beside customary ones,
 all with the same agents. With `--keep` what came out is written to docs/numbers; README.md and docs/explanation/examples.md quote that, and
 tests/test_numbers.py holds them to it.
+
+Takes about six minutes for each study.
 """
 
 import argparse
@@ -15,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from takes import say
 
 import tellapart as ta
 
@@ -72,4 +75,5 @@ def main():
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

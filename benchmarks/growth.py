@@ -2,6 +2,8 @@
 cost of a survey with the number of design variables.
 
 Each line is a ratio to the smallest size of its kind, measured in one run by processor time; linear growth is the ratio of the sizes.
+
+Takes minutes.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
+from takes import say
 
 import tellapart as ta
 from tellapart.search.learning import Mixture
-from tellapart.search.survey import survey
+from tellapart.search.survey import Surveyor
 from tellapart.workers import HERE
 
 MODELS = (ta.WSLTS(), ta.AEG(), ta.GLS())
@@ -55,7 +58,7 @@ def surveying(variables: int) -> float:
     task = ta.BernoulliBandit(arms=3, blocks=variables // 3, trials=2)
     estimator = ta.Amortized().build(task, ta.Question(MODELS[1:])).eval()
     started = time.process_time()
-    survey(estimator, 256, 16, (0,), HERE)
+    Surveyor(estimator, task.design_space, 16, (0,), HERE).look(256, None, 8)
     return 1000 * (time.process_time() - started)
 
 
@@ -80,4 +83,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

@@ -10,6 +10,8 @@ listed, and has to be killed by a test or explained in docs/explanation/mutants.
 Why not mutmut or cosmic-ray: they know nothing of square roots and axes, and cosmic-ray starts Python, torch and numba anew for each
 mutant, which takes longer than most of our tests. Here one process imports what is heavy and is forked for each mutant. Work is
 done in a copy.
+
+Takes about an hour for a sample of 60, hours for all of them.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterator
+
+from takes import say
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tellapart"
@@ -350,4 +354,5 @@ def report(temporary: Path, mutants: list[Mutant], limit: float) -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

@@ -1,6 +1,8 @@
 """The paper's method: what one evaluation costs, how its estimate compares, and what a second worker gives.
 
 Run with `python benchmarks/paper.py [seeds]`. The models follow the convention "released", which the published number rests on.
+
+Takes tens of minutes: three evaluations of 200 epochs, then sixteen of 25.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from takes import say
 
 import tellapart as ta
 from tellapart.paper.evaluation import EvaluationSettings, evaluate_design
@@ -78,4 +81,5 @@ def main(seeds: int) -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)

@@ -4,6 +4,8 @@
     python benchmarks/server.py --people 50 --kills 5
 
 Every part prints what it measured and stops if something was lost.
+
+Takes about ten minutes.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from takes import say
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "server"))
@@ -187,4 +190,5 @@ def main():
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

@@ -2,6 +2,8 @@
 
 Run with `python benchmarks/simulators.py`. Participants play 2 blocks of 30 trials with 3 arms, parameters from the priors. What is
 measured is processor time, so that other work on the machine counts little: the numbers are what free cores would do.
+
+Takes less than a minute.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from tellapart.threads import available_cores
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "bandits"))
 import reference
+from takes import say
 
 TASK = BernoulliBandit(arms=3, blocks=2, trials=30)
 MODELS = (WSLTS(), AEG(), GLS())
@@ -65,4 +68,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

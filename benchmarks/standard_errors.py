@@ -5,6 +5,8 @@
 One estimator is trained for a moment; then its designs are estimated again and again, with new baseline draws and new simulations at each
 seed, as a search does at its end. Stated: the root mean square of the standard errors. Real: the standard deviation over seeds, which
 itself is known to 16 % from 20 of them, and to 5 % from 200.
+
+Takes about three minutes with 20 seeds.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from takes import say
 
 import tellapart as ta
 from tellapart.estimators.fresh import pointwise_at, pointwise_at_each
@@ -54,4 +57,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

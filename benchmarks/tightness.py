@@ -6,6 +6,8 @@ A participant who prefers one side whatever it pays, which an encoder that forge
 with a blind one: the estimate, the exact information on the same participants, what is missing, and what the reader finds, at one
 design and over baseline designs. The reader must find at least half of what the blind one misses. (What it finds on the paper's tasks:
 `benchmarks/engine.py`.)
+
+Takes about an hour: the paper's four tasks are trained anew.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from tellapart.validation.reader import read_independently
 from tellapart.validation.suite import READ
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "validation"))
+from takes import say
 from test_reader import SIDES, Blind, SideBias
 
 DESIGN = "0.5,0.5,0.5; 0.5,0.5,0.5"
@@ -58,4 +61,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

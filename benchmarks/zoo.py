@@ -12,6 +12,8 @@ others; customary designs are draws of the task's baseline. It is a lower limit 
 search: `ta.find_design` with default settings. Its estimates at five designs (the recommended one, two customary ones, the middle
 and a corner of the space) are held against exact information, on the same participants, none of which was trained on. With --runs a
 case that has a finished run in that folder is not trained again.
+
+Takes some minutes for each case of a scan, 5 to 15 minutes for each case of a search; there are 15 cases. The page takes seconds.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from takes import say
 
 import tellapart as ta
 from tellapart.curve import information_curve
@@ -299,4 +302,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    say(__doc__)
     main()

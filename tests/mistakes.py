@@ -211,7 +211,7 @@ MISTAKES = {
     "A design": [
         in_design("a probability of 1.5", "0,0,1.5; 1,1,0", "The design has a value outside its range.", "block 0, arm 2", "from 0 to 1"),
         in_design("a value missing", "0,0; 1,1", "The design has the wrong number of values in a block.", "3 values"),
-        in_design("a block missing", "0,0,0.6", "The design has the wrong number of blocks.", "2 block(s)"),
+        in_design("a block missing", "0,0,0.6", "The design has the wrong number of blocks.", "2 blocks"),
         in_design("blocks of different lengths", "0,0,0.6; 1,1", "The blocks of the design have different numbers of values."),
         in_design("words", "low,0,0.5; 1,1,0", "The design is not made of numbers.", '"0.5,0.5,0.5; 0.5,0.5,0.5"'),
         Mistake("no design", ("There is no design.", "--design or --baseline"), command=("exact", "STUDY")),

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, simulate_models, understand
 from tellapart.cli import app
+from tellapart.errors import counted
 from tellapart.tasks.text import parse_design
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "bandit"
@@ -117,6 +118,14 @@ def test_simulate_without_a_design_asks_for_a_finished_run(folder):
 def test_suggested_commands_can_be_pasted(tmp_path):
     outcome = run("new", tmp_path / "my study")
     assert f"next: tellapart check '{tmp_path / 'my study'}'" in outcome.stdout
+    refused = run("report", tmp_path / "my study")
+    assert f"run `tellapart design '{tmp_path / 'my study'}'` first" in refused.stderr
+    assert f"tellapart serve '{tmp_path / 'my study'}'" in run("export", tmp_path / "my study", "--out", tmp_path / "data.csv").stderr
+
+
+@pytest.mark.parametrize(("n", "words"), [(0, "0 blocks"), (1, "1 block"), (2000, "2,000 blocks")])
+def test_one_is_not_many(n, words):
+    assert counted(n, "block") == words
 
 
 def test_check_says_how_long_the_search_will_take(folder):
@@ -272,7 +281,7 @@ def refused(outcome, folder, words, allowed=("study.toml",)):
         ("0,0,nan; 1,1,0", ["outside its range", "nan"]),
         ("0,0; 1,1", ["number of values in a block", "3 values", "2 values"]),
         ("0,0,0,0; 1,1,0,0", ["number of values in a block", "4 values"]),
-        ("0,0,0.5", ["number of blocks", "2 block(s)", "1 block(s)"]),
+        ("0,0,0.5", ["number of blocks", "2 blocks", "1 block"]),
         ("0,0,0.5; 1,1", ["different numbers of values"]),
         ("low,0,0.5; 1,1,0", ["not made of numbers", "0.5,0.5,0.5; 0.5,0.5,0.5"]),
         ("", ["not made of numbers"]),

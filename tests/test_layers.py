@@ -10,9 +10,9 @@ import tellapart
 ROOT = Path(tellapart.__file__).parent
 
 LAYERS = """
-    errors files scaffold toml threads journal parts workers progress behavior priors tasks models question bandits information networks
-    estimators training search paper curve posterior validation groups adaptive data report testing study folder result run server cli
-    __main__
+    errors display files scaffold toml threads journal parts workers progress behavior priors tasks models question bandits information
+    networks estimators training search paper curve nearby posterior validation groups adaptive data report testing study folder result
+    run server cli __main__
 """.split()  # noqa: SIM905
 
 

@@ -132,8 +132,8 @@ def test_evaluate_and_posterior(finished, tmp_path):
         ({"arms": 4, "n": 60}, ["'choice'", "the task has 3 categories"]),
         ({"trials": 7}, ["7 rows in a block", "the task has 6 trials"]),
         ({"blocks": 3}, ["'block' has 3 blocks", "the task 2"]),
-        ({"trials": 5}, ["another task", "2 block(s) of 6 trials", "5 trial(s)"]),
-        ({"blocks": 1}, ["another task", "block 1", "0 trial(s)"]),
+        ({"trials": 5}, ["another task", "2 blocks of 6 trials", "5 trials"]),
+        ({"blocks": 1}, ["another task", "block 1", "0 trials"]),
     ],
 )
 def test_data_of_another_task_are_refused_by_name(finished, tmp_path, other, words):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import StudyError
+from .errors import StudyError, counted
 from .information.estimate import InformationEstimate
 from .progress import Progress, unheard
 
@@ -59,7 +59,7 @@ def information_curve(
         for t in lengths:
             part = replace(batch, inputs=batch.inputs[:, :b, :t].contiguous())
             curve.append(CurvePoint(b, int(t), estimator.pointwise(part).estimate()))
-            progress(len(curve), blocks * len(lengths), "reading the curve", f"{b} block(s) of {t} trials")
+            progress(len(curve), blocks * len(lengths), "reading the curve", f"{counted(b, 'block')} of {counted(int(t), 'trial')}")
     return curve
 
 

@@ -69,6 +69,11 @@ class RunError(TellapartError):
     """A run folder that is missing, damaged or made for another study."""
 
 
+def counted(n: int, noun: str) -> str:
+    """A number of things: "1 block", "2,000 blocks"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The usual fix for a misspelt word: the closest known one, or the list of all of them."""
     known = sorted(known)

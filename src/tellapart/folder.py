@@ -8,6 +8,8 @@ failures.jsonl          simulations that failed and were skipped, if the study s
 provenance.json         versions, machine and times
 validation.json         the checks of `tellapart validate`
 curve.json              information against the number of trials
+rounded.json            what the design with rounder numbers tells
+moved.json              information as each number of the design is moved
 adaptive.json           what adapting would be worth, of `tellapart adapt`
 """
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .behavior import Behavior
+from .display import ROWS, legend, note, shares, table, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,11 @@ class ParameterPosterior:
     model: str
     draws: Mapping[str, Floats]
     participants: NDArray[Any]
+
+    def in_words(self, person: int) -> str:
+        """The parameters of one participant, by number: posterior mean and 5–95 % interval of each."""
+        ends = {name: np.quantile(draws[person], QUANTILES[::2]) for name, draws in self.draws.items()}
+        return ", ".join(f"{name} {self.draws[name][person].mean():.3g} ({low:.3g} to {high:.3g})" for name, (low, high) in ends.items())
 
     def mean(self, name: str) -> Floats:
         """Posterior mean of a parameter, (N,)."""
@@ -121,6 +127,28 @@ class Posterior:
 
     def __len__(self) -> int:
         return len(self.participants)
+
+    def _repr_html_(self) -> str:
+        people, models, trust = len(self), self.models, self.trust
+        header = ["participant", *(["most probable", "probabilities"] if models else []), *(["parameters"] if self.parameters else [])]
+        rows = [self._row(person) for person in range(min(people, ROWS))]
+        parts = [table(rows, [*header, *(["unlike the models"] if trust else [])], f"{people} participant{'s' if people != 1 else ''}")]
+        parts += [legend(models.names)] if models else []
+        parts += [note("Parameters: posterior mean, and the 5 to 95 % interval.")] if self.parameters else []
+        more = f"{people - ROWS} more are not shown; all are in to_table()."
+        return together(*parts, *([note(more)] if people > ROWS else []))
+
+    def _row(self, person: int) -> list[Any]:
+        """What a notebook shows of one participant, by number."""
+        row: list[Any] = [self.participants[person]]
+        names = list(self.parameters)
+        if self.models:
+            best, values = self.models.most_probable[person], self.models.probabilities[person]
+            row += [f"{best} ({100 * values.max():.0f} %)", shares(list(map(float, values)), self.models.names)]
+            names = [best]
+        if self.parameters:
+            row.append("; ".join(self.parameters[name].in_words(person) for name in names if name in self.parameters))
+        return [*row, *(["yes" if self.trust.flagged[person] else "no"] if self.trust else [])]
 
     @property
     def model_probabilities(self) -> pd.DataFrame:

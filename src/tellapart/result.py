@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .behavior import Behavior
+from .display import bars, table, together
 from .errors import DataError, StudyError
 from .folder import RunFolder
 from .information.estimate import Floats, InformationEstimate
@@ -18,7 +19,8 @@ from .posterior import Posterior, infer
 from .progress import Progress, unheard
 from .search.base import Alternative, Baseline, Found, Job
 from .study import Study
-from .tasks.text import format_design
+from .tasks.scaling import to_unit
+from .tasks.text import format_design, names_for_people
 from .workers import Workers, simulating_with
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .data.understanding import Understanding
     from .estimators.base import Estimator
     from .groups.analysis import Analysis, AnalysisSettings
+    from .nearby import Moved, Rounded
     from .validation.suite import Validation
     from .validation.trust import Trust
 
@@ -69,6 +72,21 @@ class DesignResult:
     def __repr__(self) -> str:
         design = format_design(self.study.task.design_space, self.design)
         return f"DesignResult of '{self.study.name}': {design}, {self.information}; kept in {self.folder.path}"
+
+    def _repr_html_(self) -> str:
+        space, design, baseline = self.study.task.design_space, self.design, self.baseline
+        names, unit = names_for_people(space.names), to_unit(space, self.design)
+        labels = [[f"{name} {value:.3g}" for name, value in zip(names, row, strict=True)] for row in design]
+        texts = [format_design(space, row[None]).split(",") for row in design]
+        rows = [[f"block {b + 1}", *texts[b], bars(list(map(float, unit[b])), labels[b])] for b in range(space.blocks)]
+        facts = self.information.rows()
+        if baseline is not None:
+            facts += [("randomly drawn designs", f"{baseline.mean.nats:.3f} ± {baseline.mean.se:.3f} nats on average")]
+            facts += [("gain over them", str(baseline.gain))]
+        facts += [("designs as good", f"{len(self.alternatives)} more in .alternatives")] if self.alternatives else []
+        shown = table(rows, ["", *names, "in its range"], f"The recommended design of '{self.study.name}'")
+        facts += [("kept in", str(self.folder.path))] if self._keep is None else []  # else it is gone with the result
+        return together(shown, table(facts))
 
     def __str__(self) -> str:
         """A few lines on what was found: what `tellapart design` prints."""
@@ -153,9 +171,44 @@ class DesignResult:
         """Participants that an independent reader learns from: of those that the estimator learned from, half, if there were few."""
         from .validation.suite import READ
 
+        return min(READ, self._trained // 2) if self._trained else READ
+
+    @property
+    def _trained(self) -> int:
+        """How many simulated participants the estimator learned from; 0 if that is not known. What else is simulated is a share of it."""
         search, details = self.study.search, self.found.details
-        trained = getattr(search, "simulations", 0) or int(details.get("steps", 0)) * getattr(search, "batch", 0)
-        return min(READ, trained // 2) if trained else READ
+        return int(getattr(search, "simulations", 0) or int(details.get("steps", 0)) * getattr(search, "batch", 0))
+
+    def rounded(self) -> Rounded | None:
+        """May I round? The design with rounder numbers and what that loses, kept in the run folder.
+
+        The coarsest rounding that loses nothing to speak of, else the finest that was tried. None if no number can be rounder, or the
+        estimator knows the recommended design only.
+        """
+        from .nearby import Rounded, best_rounding, may_round
+
+        if self.study.search.trains_at_each_design:
+            return None
+        if not self.folder.has("rounded.json"):
+            n = min(20_000, max(1000, self._trained // 16))
+            tried = may_round(self.found.estimator, self.design, n, seed=self.study.seed)
+            self.folder.write("rounded.json", [one.to_json() for one in tried])
+        return best_rounding([Rounded.from_json(kept) for kept in self.folder.read("rounded.json")])
+
+    def moved(self, progress: Progress = unheard) -> list[Moved]:
+        """How much does each number matter? The information as one number of the design is moved, kept in the run folder.
+
+        None of them if the estimator knows the recommended design only, or was trained on too few simulations to afford it.
+        """
+        from .nearby import Moved, move_each
+
+        if self.study.search.trains_at_each_design:
+            return []
+        if not self.folder.has("moved.json"):
+            budget = min(80_000, self._trained // 8)  # some seconds of two cores
+            found = move_each(self.found.estimator, self.design, budget, seed=self.study.seed, progress=progress)
+            self.folder.write("moved.json", [one.to_json() for one in found])
+        return [Moved.from_json(kept) for kept in self.folder.read("moved.json")]
 
     def curve(self, progress: Progress = unheard) -> list[dict[str, Any]]:
         """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
@@ -229,6 +282,7 @@ class DesignResult:
             kept = self.folder.read("validation.json") if self.folder.has("validation.json") else {}
             validation = Validation.from_json(kept) if kept.get("version") == VERSION else self.validate(progress=progress)
         estimator = self.found.estimator
+        rounded = self.rounded()
         content = Content(
             name=self.study.name,
             task=self.study.task,
@@ -242,6 +296,8 @@ class DesignResult:
             failures=self.folder.failures,
             adaptive=self.folder.read("adaptive.json") if self.folder.has("adaptive.json") else None,
             sources=(*self.study.search.sources, *estimator.sources, *estimator.encoder.sources),
+            rounded=rounded.to_json() if rounded else None,
+            moved=[one.to_json() for one in self.moved(progress)],
         )
         return render(content)
 

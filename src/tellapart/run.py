@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 from typing import Any, Sequence
 
 from numpy.typing import ArrayLike
@@ -80,7 +81,7 @@ class Run:
         """A run that has its result, or a `RunError` that says how to get one."""
         run = cls.of(study, path)
         if not run.folder.has("result.json"):
-            fix = "run `tellapart design` first; a stopped search goes on where it was"
+            fix = f"run `{_design_command(run.folder.path)}` first; a stopped search goes on where it was"
             raise RunError("This study has no design yet.", where=str(path), expected="a finished run", fix=fix)
         return run
 
@@ -122,7 +123,8 @@ class Run:
         path = str(self.folder.path)
         if not self.folder.has("study.json"):
             if self.folder.has(FILE):
-                raise RunError("The run folder lacks its study.json.", where=path, fix="begin anew with --fresh")
+                fix = f"begin anew: {_design_command(self.folder.path)} --fresh"
+                raise RunError("The run folder lacks its study.json.", where=path, fix=fix)
             return
         kept, asked = self.folder.read("study.json"), json.loads(dumps(describe(self.study)))
         kept.pop("name", None)
@@ -132,7 +134,7 @@ class Run:
                 where=path,
                 expected=f"the study as it was: {_difference(kept, asked)}",
                 got=_difference(asked, kept),
-                fix="begin anew with --fresh (what is in the folder is lost), undo the change, or move the folder away",
+                fix=f"begin anew (what is in the folder is lost): {_design_command(self.folder.path)} --fresh; or undo the change",
             )
 
     def _provenance(self, clock: Clock, workers: int) -> dict[str, Any]:
@@ -201,6 +203,11 @@ def _source_fingerprint(kind: type) -> str:
     except (OSError, TypeError, KeyError):
         return "unknown"
     return hashlib.sha256(source).hexdigest()[:16]
+
+
+def _design_command(run: Path) -> str:
+    """What to type for a run; one that is not where the command line keeps it has a study that only its owner knows."""
+    return f"tellapart design {quote(str(run.parent)) if run.name == 'run' else 'STUDY'}"
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:

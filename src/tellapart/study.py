@@ -19,6 +19,7 @@ from pydantic import Field as Checked
 from tomlkit.exceptions import TOMLKitError
 
 from .data.settings import TableSettings
+from .display import table
 from .errors import StudyError, TellapartError, nearest
 from .models.base import Model
 from .models.simulation import OnError
@@ -28,6 +29,7 @@ from .question import Goal, Question, check_kind, parameter_names
 from .search.amortized import Amortized
 from .search.base import Search
 from .tasks.base import Task
+from .tasks.text import names_for_people
 from .toml import Place, header_of, line_of, write_toml
 
 
@@ -92,6 +94,15 @@ class Study:
         study = copy(self)
         object.__setattr__(study, "seed", self.seed if seed is None else seed)
         return study
+
+    def _repr_html_(self) -> str:
+        space, blocks = self.task.design_space, f"{self.task.blocks} block{'s' if self.task.blocks != 1 else ''}"
+        rows = [("goal", f"to learn {self.question.in_words}"), ("task", f"{self.task.name}: {blocks} of {self.task.trials} trials")]
+        rows += [("to be chosen", f"in each block: {', '.join(names_for_people(space.names))}")]
+        for model, share in zip(self.models, self.question.prior, strict=True):
+            probability = "" if self.question.uniform else f" (probability before any data {share:.3g})"
+            rows += [(f"model {model.name}{probability}", ", ".join(f"{name} ~ {prior}" for name, prior in model.parameters.items()))]
+        return table([*rows, ("search", self.search.name), ("seed", str(self.seed))], caption=f"The study '{self.name}'")
 
     @classmethod
     def from_file(cls, path: str | Path) -> Study:

@@ -48,7 +48,7 @@ def test_text_and_back():
         ("0,0,0.5; -0.1,1,0", ["outside", "block 1, arm 0"]),
         ("0,0,nan; 1,1,0", ["outside", "block 0, arm 2", "nan"]),
         ("0,0,inf; 1,1,0", ["outside", "inf"]),
-        ("0,0,0.5", ["number of blocks", "2 block(s)", "1 block(s)"]),
+        ("0,0,0.5", ["number of blocks", "2 blocks", "1 block"]),
         ("0,0; 1,1", ["values in a block", "3 values", "2 values"]),
         ("0,0,0.5; 1,1", ["different numbers of values", "2 and 3"]),
         ("0,0,a half; 1,1,0", ["not made of numbers", "0.5,0.5,0.5; 0.5,0.5,0.5"]),

@@ -43,6 +43,12 @@ RESULT = {
     "trace": [{"step": i, "training": 0.1 * i} for i in range(1, 9)],
 }
 PROVENANCE = {"tellapart": "0.1.0", "python": "3.11", "packages": {"numpy": "2.0"}, "seconds": 3}
+ROUNDED = {"design": [[0.1, 0.5, 0.9], [0.3, 0.3, 0.7]], "information": INFORMATION, "loss": {"nats": 0.0012, "se": 0.0008}}
+MOVED = [
+    {"block": b, "variable": v, "values": sorted({0.0, DESIGN[b, v], 1.0}), "change": [-0.2, 0.0, -0.3], "se": [0.01, 0.0, 0.01]}
+    for b in range(2)
+    for v in range(3)
+]
 CURVE = [{"blocks": b, "trials": t, "nats": 0.065 * b * t, "se": 0.01} for b in (1, 2) for t in (3, 6, 9, 10)]
 
 
@@ -53,7 +59,8 @@ def content(about_both):
     checks = validate(about_both, DESIGN, information=estimates[0], baseline=habit, n=200, n_at=30, n_exact=30, seed=1)
     study = '[study]\nname = "<b>bandit</b>"\n'
     question = Question((WSLTS(), AEG()), "both")
-    return Content("bandit & co", TASK, question, Amortized(), RESULT, PROVENANCE, checks, CURVE, study)
+    near = {"rounded": ROUNDED, "moved": MOVED}
+    return Content("bandit & co", TASK, question, Amortized(), RESULT, PROVENANCE, checks, CURVE, study, **near)
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +92,15 @@ def read(page):
 
 def test_the_recommendation_is_one_sentence_with_the_numbers(content):
     text = recommendation(content)
-    begin = "Run the design 0.1,0.5,0.9; 0.3,0.3,0.7. One participant is expected to tell "
+    begin = "Run the design 0.1,0.5,0.9; 0.3,0.3,0.7. It recognises the model of 80 of 100 people. One person's data tell "
     assert re.match(re.escape(begin) + r"between 1\.30 and \d\.\d\d nats about which model", text)  # the models have likelihoods
     assert recommendation(replace(content, validation=None)).startswith(f"{begin}at least 1.30 nats")
     assert "more than randomly drawn comparison designs (1.10 on average)" in text
-    assert "80 % of participants" in text
+    usual = {**RESULT, "baseline": {**RESULT["baseline"], "accuracy": 0.71}}
+    assert "of 80 of 100 people, against 71 with randomly drawn" in recommendation(replace(content, result=usual))
 
 
-@pytest.mark.parametrize(("gain", "words"), [(0.015, "about as much as"), (-0.3, "less than randomly drawn comparison designs")])
+@pytest.mark.parametrize(("gain", "words"), [(0.015, "about as much as"), (-0.3, "less than randomly drawn")])
 def test_the_recommendation_admits_when_there_is_nothing_to_gain(content, gain, words):
     result = {**RESULT, "baseline": {**RESULT["baseline"], "gain": {"nats": gain, "se": 0.01}}}
     assert words in recommendation(replace(content, result=result))
@@ -105,7 +113,7 @@ def test_nothing_is_promised_that_was_not_measured(page):
 
 
 def test_every_section_is_there(read, page):
-    sections = {"design", "information", "curve", "confusion", "recovery", "calibration", "how", "cite", "reproduce"}
+    sections = {"design", "round", "explore", "information", "curve", "confusion", "recovery", "calibration", "how", "cite", "reproduce"}
     assert sections <= set(read.ids)
     assert "@inproceedings{valentin2021bayesian" in page
     assert "About 9 trials per block" in page
@@ -113,7 +121,37 @@ def test_every_section_is_there(read, page):
     assert "bandit &amp; co" in page
 
 
-def test_alternatives_say_how_far_behind_they_are_and_whether_they_are_habit(page):
+def test_the_page_counts_as_people_do_and_says_once_how_tables_count(page):
+    assert '<th scope="col">arm 1</th><th scope="col">arm 2</th><th scope="col">arm 3</th>' in page
+    assert page.count("Data tables count from 0") == 1
+    assert "block 1 is 0 and arm 1 is &#39;arm 0&#39;" in page
+    assert page.count("arm 0") == 1
+
+
+def test_rounding_is_answered(page, content):
+    assert "Yes, to 0.1,0.5,0.9; 0.3,0.3,0.7: it tells 0.0012 ± 0.0008 nats less" in page
+    assert 'id="round"' not in render(replace(content, rounded=None))
+
+
+def test_each_number_has_a_figure_that_stands_without_a_script(read, page, content):
+    figures = [found for tag, found in read.tags if tag == "figure" and "data-points" in found]
+    assert len(figures) == 6
+    points = json.loads(figures[0]["data-points"])
+    assert [said for _, _, said in points] == [
+        "At 0: 1.100 nats, 0.200 ± 0.010 less than the recommended design",
+        "At 0.1: 1.300 nats, the recommended design",
+        "At 1: 1.000 nats, 0.300 ± 0.010 less than the recommended design",
+    ]
+    assert points[2][0] > points[1][0] > points[0][0]
+    assert points[2][1] > points[0][1] > points[1][1]  # downwards on a screen
+    sliders = [found for tag, found in read.tags if tag == "input"]
+    assert all("hidden" in found and found["value"] == "1" for found in sliders)
+    labels = {found["for"] for tag, found in read.tags if tag == "label"}
+    assert labels == {found["id"] for found in sliders}
+    assert "<script" not in render(replace(content, moved=()))
+
+
+def test_alternatives_say_how_far_behind_they_are_and_whether_they_were_drawn(page):
     assert "<td>+0.003 ± 0.004</td><td>the search</td>" in page
     assert "<td>-0.001 ± 0.002</td><td>drawn at random</td>" in page
 
@@ -178,7 +216,9 @@ def test_a_page_without_checks_has_the_design_all_the_same(content):
 
 def test_the_page_holds_everything_it_shows(read, page):
     assert all(link.startswith("#") for link in read.links)
-    assert not [tag for tag, _ in read.tags if tag in ("script", "link", "iframe", "img")]
+    assert not [tag for tag, _ in read.tags if tag in ("link", "iframe", "img")]
+    assert all(found == {} for tag, found in read.tags if tag == "script")
+    assert not re.findall(r"fetch\(|import\(|XMLHttp|https?://(?!www\.w3\.org|doi\.org)", page.split("<script>")[1].split("</script>")[0])
     assert "@import" not in page
     assert not re.findall(r"url\((?!#)", page)
 
@@ -232,6 +272,22 @@ def test_in_a_browser_everything_fits_the_window(tmp_path, page, width):
     assert measured["wide"] == 0
     assert measured["shown"] == measured["figures"] > 10
     assert measured["smallest"] >= 14
+
+
+MOVE = """<script>
+const slider = document.querySelector("#explorer input");
+slider.value = 2;
+slider.dispatchEvent(new Event("input"));
+</script></body>"""
+
+
+@needs_browser
+def test_in_a_browser_a_slider_reads_out_the_information(tmp_path, page):
+    dom = browse(tmp_path, page.replace("</body>", MOVE), "--dump-dom", "--window-size=1280,900")
+    first = dom.split('id="explorer"')[1].split("</figure>")[0]
+    assert "At 1: 1.000 nats, 0.300 ± 0.010 less than the recommended design." in first.split("<output")[1]
+    assert 'visibility="visible"' in first
+    assert "hidden" not in first.split("<input")[1].split(">")[0]
 
 
 @needs_browser

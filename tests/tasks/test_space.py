@@ -54,7 +54,7 @@ def test_many_designs_are_told_at_once():
         ("real total", "0.5; 0.5; 0.6", ["breaks a rule", "strength sums to 1.5"]),
         ("whole total", "0,10; 0,10; 0,10; 0,10", ["trials sums to 30 over blocks"]),
         ("own rule", "0.5,0.4; 0.1,0.2", ["small is at most large", '"0.4,0.5; 0.1,0.2"']),
-        ("arms", "0.5,0.4,0.2", ["wrong number of blocks", "2 block(s) of 3 numbers"]),
+        ("arms", "0.5,0.4,0.2", ["wrong number of blocks", "2 blocks of 3 numbers"]),
         ("arms", "0.5,0.4; 0.1,0.2", ["wrong number of values in a block", "arm 0, arm 1, arm 2"]),
     ],
 )

@@ -28,7 +28,7 @@ from tellapart.validation.confusion import confusion, confusion_matrix
 from tellapart.validation.participants import take_part
 from tellapart.validation.recovery import averaged_posteriors, recover, recovery
 from tellapart.validation.suite import PURPOSE, Validation, validate
-from tellapart.validation.words import against_habit, failures_in_words, in_words
+from tellapart.validation.words import against_baseline_in_words, failures_in_words, in_words
 
 TWO = Question((WSLTS(), AEG()))
 
@@ -143,14 +143,14 @@ def habit(gain, se=0.01, nats=(0.45, 0.5, 0.55)):
 @pytest.mark.parametrize(("gain", "words"), [(0.4, "tells more"), (0.015, "about as much"), (-0.4, "tells less")])
 def test_the_comparison_says_whether_the_paired_gain_is_real(gain, words):
     found = against_baseline(estimates(0.8)[0], habit(gain))
-    assert words in against_habit(found)
-    assert f"{gain:+.3f} ± 0.010" in against_habit(found)
+    assert words in against_baseline_in_words(found)
+    assert f"{gain:+.3f} ± 0.010" in against_baseline_in_words(found)
     assert found.gain.nats == gain
 
 
 def test_the_error_of_the_gain_is_that_of_the_pairs_not_of_the_estimates():
     noisy = InformationEstimate(0.52, 0.2, "lower bound", 50)
-    assert "tells more" in against_habit(against_baseline(noisy, habit(0.02, 0.001)))
+    assert "tells more" in against_baseline_in_words(against_baseline(noisy, habit(0.02, 0.001)))
     assert against_baseline(noisy, habit(0.02, 0.001)).ahead == 2  # 0.5 + 0.02 on the same participants
 
 

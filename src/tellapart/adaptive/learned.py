@@ -124,7 +124,7 @@ class Learning:
                 "Next blocks are chosen by a network that knows every design and gives the posterior.",
                 expected='method = "amortized" with the estimator "posterior"',
                 got=got,
-                fix='set method = "amortized" in [search], then `tellapart design --fresh`',
+                fix='set method = "amortized" in [search], then `tellapart design STUDY --fresh`',
             )
 
 

@@ -37,8 +37,8 @@ def next(
 
     Needs a finished run. Blocks of the data are in the order of play. What a block was run at is read from columns design.VARIABLE, as
     `tellapart export` writes them; if there are none, everybody was run at the plan. For each participant: the block, what it
-    is expected to tell, and by how much that is more than the planned block would. The first time, what a policy needs is learned and
-    kept in the run folder.
+    is expected to tell, and by how much that is more than the planned block would. Blocks are counted from 0, as in the data. The
+    first time, what a policy needs is learned and kept in the run folder.
 
     \b
     Example:

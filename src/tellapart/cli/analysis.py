@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import StudyError, nearest
+from ..errors import StudyError, counted, nearest
 from .frame import command, show
 from .options import AsJson, DesignRun, Seed, StudyPath, design_run, read_study, run_folder, seed_of
 from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
@@ -47,7 +47,7 @@ def import_tables(
     people, trials = len(understood.behavior), int(understood.behavior.mask.sum())
     lines = [{"what": what, "column": column, "understood": how} for what, column, how in understood.lines]
     result = {"out": str(out), "participants": people, "trials": trials, "understood": lines}
-    show(result if as_json else f"{understood.in_words()}\n{people} participants, {trials} trials, written to {out}")
+    show(result if as_json else f"{understood.in_words()}\n{counted(people, 'participant')}, {counted(trials, 'trial')}, written to {out}")
 
 
 import_tables.__name__ = "import"

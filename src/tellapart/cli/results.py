@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ModelError, StudyError, nearest
+from ..errors import ModelError, StudyError, counted, nearest
 from .frame import command, show
 from .options import AsJson, DesignRun, Seed, StudyPath, design_run, read_study, run_folder, seed_of
 from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
@@ -107,7 +107,7 @@ def posterior(
     result["unlike_models"] = flagged
     shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
     strange = f"; {flagged} unlike anything the models produce: do not trust what is said of them" if flagged else ""
-    show(result if as_json else f"{len(known)} participants{shares}{strange}; written to {out}")
+    show(result if as_json else f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
 
 
 @command
@@ -119,9 +119,10 @@ def report(
 ) -> None:
     """Write the report of a finished run: one HTML file that opens anywhere.
 
-    It has the recommendation, the design as a picture, what it tells against randomly drawn designs, how many trials are needed, how well
-    models and parameters are recovered, whether to trust it, how it was done, what to cite and how to reproduce it. Checks that
-    `tellapart validate` has made are used; if there are none, they are made first.
+    It has the recommendation, the design as a picture, whether you may round it, how much each of its numbers matters, what it
+    tells against randomly drawn designs, how many trials are needed, how well models and parameters are recovered, whether to
+    trust it, how it was done, what to cite and how to reproduce it. Checks that `tellapart validate` has made are used; if there
+    are none, they are made first.
 
     \b
     Example:
@@ -136,7 +137,10 @@ def report(
     with written_whole(target) as page, progress_bar("writing the report") as progress:
         checks = None if seed is None else result.validate(seed=seed, progress=progress)
         page.write_text(result.report(checks, progress), "utf-8")
-    show({"report": str(target)} if as_json else f"The report is in {target}")
+    rounded = result.rounded()
+    answer = f"May I round? {rounded.in_words(plan.task.design_space)}\n" if rounded else ""
+    found = {"report": str(target), **({"rounded": rounded.to_json()} if rounded else {})}
+    show(found if as_json else f"{answer}The report is in {target}")
 
 
 def _true_values(study: Study, texts: list[str]) -> dict[str, dict[str, float]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import StudyError, TellapartError
+from ..errors import StudyError, TellapartError, counted
 from .frame import command, show
 from .options import AsJson, DesignTexts, Seed, StudyPath, read_study, rng_of
 
@@ -160,7 +160,8 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
     sessions = experiment.app.state.sessions
     with progress_bar("simulated people take part") as report:
         result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study, seed)).run(n, report)
-    words = f"{result['finished']} of {n} simulated people finished; {result['trials']} trials, each on disk before it was acknowledged."
+    trials = counted(result["trials"], "trial")
+    words = f"{result['finished']} of {n} simulated people finished; {trials}, each on disk before it was acknowledged."
     show(result if as_json else f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import counted
 from .frame import command, show, stop
 from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_model, read_study, rng_of, run_folder, seed_of
 from .tables import Codes, Columns, Missing, Rows, read_people
@@ -106,7 +107,8 @@ def check(
     lines += [] if seconds is None else [f"`tellapart design` will take about {duration(seconds)} on this machine."]
     if behavior is not None:
         result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}
-        lines.append("The data fit: {participants} participants, {trials} trials recorded, {missed} missed.".format(**result["data"]))
+        people, trials = counted(len(behavior), "participant"), counted(int(behavior.mask.sum()), "trial")
+        lines.append(f"The data fit: {people}, {trials} recorded, {result['data']['missed']:,} missed.")
     show(result if as_json else "\n".join(lines))
 
 
@@ -148,7 +150,7 @@ def simulate(
     result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": seed_of(plan, seed)}
     result |= {"failed": len(simulations.failures)} if simulations.failures else {}
     failed = f"; {len(simulations.failures)} could not be simulated, and others took their places" if simulations.failures else ""
-    show(result if as_json else f"{n} participants ({', '.join(names)}), {rows} rows, written to {out}{failed}")
+    show(result if as_json else f"{counted(n, 'participant')} ({', '.join(names)}), {counted(rows, 'row')}, written to {out}{failed}")
 
 
 def _write_table(simulations: Simulations, path: Path, report: Progress) -> None:

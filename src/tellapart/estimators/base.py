@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ..behavior import Behavior
-from ..errors import DataError
+from ..errors import DataError, counted
 from ..information.estimate import Pointwise
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
@@ -198,7 +198,7 @@ def check_complete(behavior: Behavior, task: Task) -> None:
         raise DataError(
             "The data are of another task, or unfinished, and the estimator was trained on complete data of its own task.",
             where=f"participant {behavior.participants[n]}, block {block}",
-            expected=f"{task.blocks} block(s) of {task.trials} trials for each participant",
-            got=f"{int(recorded[n, block].sum())} trial(s) in this block",
+            expected=f"{counted(task.blocks, 'block')} of {counted(task.trials, 'trial')} for each participant",
+            got=f"{counted(int(recorded[n, block].sum()), 'trial')} in this block",
             fix='leave unfinished participants out, or use method = "amortized", which takes them',
         )

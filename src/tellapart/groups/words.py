@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import counted
 from .random_effects import random_effects
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ def methods(found: Analysis, version: str) -> str:
     """A paragraph for the methods section."""
     trials = found.trials
     counts = f"{between(trials)} trials each, {int(found.missed.sum())} missed in all"
-    parts = [f"Data of {len(found.participants)} participants ({counts}) were analysed with tellapart {version}."]
+    parts = [f"Data of {counted(len(found.participants), 'participant')} ({counts}) were analysed with tellapart {version}."]
     reasons = sorted({one.reason for one in found.left_out})
-    parts += [f"{len(found.left_out)} participants were left out ({'; '.join(reasons)})."] if reasons else []
+    parts += [f"Left out: {counted(len(found.left_out), 'participant')} ({'; '.join(reasons)})."] if reasons else []
     parts.append(found.evidence.words)
     if found.effects is not None:
         counts = "one in all, shared equally (1/K each)" if found.settings.prior_counts == "1/K each" else "one for each model"

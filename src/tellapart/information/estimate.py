@@ -13,6 +13,8 @@ from typing import Any, Literal, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..display import table
+
 Floats = NDArray[np.float64]
 Kind = Literal["exact", "lower bound", "upper bound"]
 
@@ -47,6 +49,15 @@ class InformationEstimate:
         text = f"{self.nats:.3f} ± {self.se:.3f} nats ({self.kind})"
         text += "" if self.accuracy is None else f"; the true model is recovered {100 * self.accuracy:.0f} % of the time"
         return text + (f"; {self.failed} of {self.n + self.failed} participants could not be simulated" if self.failed else "")
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What is known, as rows of a table: the meaning first."""
+        rows = [] if self.accuracy is None else [("recognises", f"the model of {100 * self.accuracy:.0f} of 100 people")]
+        rows += [("information", f"{self.nats:.3f} ± {self.se:.3f} nats ({self.kind})"), ("rests on", f"{self.n:,} simulated participants")]
+        return rows + ([("could not be simulated", f"{self.failed:,}")] if self.failed else [])
+
+    def _repr_html_(self) -> str:
+        return table(self.rows())
 
 
 @dataclass(frozen=True)

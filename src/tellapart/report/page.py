@@ -1,4 +1,4 @@
-"""The report: one HTML page that holds everything it shows, and needs no network and no script."""
+"""The report: one HTML page that holds everything it shows. It needs no network, and without scripts only the sliders are missing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import json
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
+from ..nearby import Rounded
 from ..question import Question
 from ..search.base import Search
 from ..tasks.base import Task
-from ..tasks.text import format_design
+from ..tasks.text import format_design, names_for_people
 from ..validation import words
 from . import adapting, figures
 from .citations import CHECKS, citations
+from .explorer import explorer
 from .style import filled, inline
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ..validation.suite import DesignValidation, Validation
 
 
+COMPARED = "randomly drawn comparison designs"
 COMMANDS = "tellapart design STUDY --fresh\ntellapart validate STUDY\ntellapart report STUDY"
 
 
@@ -40,6 +43,8 @@ class Content:
         curve: Points of the information curve, each with "blocks", "trials", "nats" and "se".
         study_text: The study file.
         adaptive: What `tellapart adapt` kept, if it was asked.
+        rounded: What `Rounded.to_json` gave of the rounding to be recommended, if the estimator knows other designs.
+        moved: What `Moved.to_json` gave of each number of the design.
         failures: Participants that could not be simulated during the search, each with the name of its "model".
         sources: What to cite for the search, its estimator and its encoder.
     """
@@ -56,6 +61,8 @@ class Content:
     failures: Sequence[Mapping[str, Any]] = ()
     adaptive: Mapping[str, Any] | None = None
     sources: Sequence[str] = ()
+    rounded: Mapping[str, Any] | None = None
+    moved: Sequence[Mapping[str, Any]] = ()
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -83,6 +90,10 @@ def render(content: Content) -> str:
         content=content,
         lead=recommendation(content),
         design=_design(content),
+        names=names_for_people(content.task.design_space.names),
+        counting=_counting(content),
+        rounding=Rounded.from_json(content.rounded).in_words(content.task.design_space) if content.rounded else "",
+        explored=explorer(content.moved, content.task.design_space, content.result["design"], content.result["information"]["nats"]),
         information=_information(content),
         curve=_curve(content),
         adaptive=_adaptive(content),
@@ -102,28 +113,42 @@ def render(content: Content) -> str:
 
 
 def recommendation(content: Content) -> str:
-    """What to do, in a sentence or two."""
-    information, baseline, most = content.result["information"], content.result.get("baseline"), content.question.most
+    """What to do and what to expect, in two or three sentences: people first, nats last."""
+    information, baseline = content.result["information"], content.result.get("baseline")
+    text = f"Run the design {content.text_of(content.result['design'])}."
+    accuracy, usual = information.get("accuracy"), (baseline or {}).get("accuracy")
+    if accuracy is not None:
+        beside = "" if usual is None else f", against {100 * usual:.0f} with {COMPARED}"
+        text += f" It recognises the model of {100 * accuracy:.0f} of 100 people{beside}."
     part = content.validation.designs[0] if content.validation else None
     amount = words.amount(information["nats"], information["kind"], part)
-    text = f"Run the design {content.text_of(content.result['design'])}."
-    text += f" One participant is expected to tell {amount} about {content.question.in_words}"
-    text += f", {100 * information['nats'] / most:.0f} % of the most possible" if most else ""
-    if baseline:
-        gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]
-        sign = "more than" if gain > unsure else "less than" if gain < -unsure else "about as much as"
-        text += f": {sign} randomly drawn comparison designs ({baseline['nats']:.2f} on average)"
-        text += "; so the search has not found the best, and should be run with more steps" if gain < -unsure else ""
-    text += "."
-    accuracy = information.get("accuracy")
-    return text if accuracy is None else f"{text} The right model will be recognised for {100 * accuracy:.0f} % of participants."
+    text += f" One person's data tell {amount} about {content.question.in_words}"
+    return text + (f": {_against(baseline, COMPARED if usual is None else 'those')}." if baseline else ".")
+
+
+def _against(baseline: Mapping[str, Any], designs: str) -> str:
+    """Does the recommended design tell more than the `designs` of the baseline?"""
+    gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]
+    sign = "more than" if gain > unsure else "less than" if gain < -unsure else "about as much as"
+    more = "; so the search has not found the best, and should be run with more steps" if gain < -unsure else ""
+    return f"{sign} {designs} ({baseline['nats']:.2f} on average){more}"
+
+
+def _counting(content: Content) -> str:
+    """How this page counts, and how data tables do: said once."""
+    names = content.task.design_space.names
+    shown = names_for_people(names)
+    both = "" if shown == names else f" and {shown[0]} is '{names[0]}'"
+    return f"This page counts from 1. Data tables count from 0: there, block 1 is 0{both}."
 
 
 def _design(content: Content) -> Panel:
     space, design = content.task.design_space, content.result["design"]
     label = content.task.design_label
-    figure = figures.design_figure(design, space.names, space.low, space.high, label)
-    caption = f"The recommended design: {label} of {', '.join(space.names)} in each of {space.blocks} blocks."
+    names = names_for_people(space.names)
+    figure = figures.design_figure(design, names, space.low, space.high, label)
+    blocks = f"each of {space.blocks} blocks" if space.blocks > 1 else "the one block"
+    caption = f"The recommended design: {label} of {', '.join(names)} in {blocks}."
     return Panel(inline(figure, "design", f"{caption} {content.text_of(design)}"), caption)
 
 
@@ -133,7 +158,7 @@ def _information(content: Content) -> Panel | None:
         return None
     exact = {part.label: part.exact.middle for part in validation.designs if part.exact and part.exact.exact}
     figure = figures.information_figure(validation.comparison, content.question.most, exact)
-    return _panel(figure, "information", words.against_habit(validation.comparison))
+    return _panel(figure, "information", words.against_baseline_in_words(validation.comparison))
 
 
 def _curve(content: Content) -> Panel | None:
@@ -156,7 +181,7 @@ def _adaptive(content: Content) -> list[Panel]:
     kept, space = content.adaptive, content.task.design_space
     if kept is None:
         return []
-    given = adapting.given_figure(kept["designs"], space.names, space.low, space.high, content.result["design"])
+    given = adapting.given_figure(kept["designs"], names_for_people(space.names), space.low, space.high, content.result["design"])
     caption = "What simulated participants were given, a line for each; dashed: the fixed design."
     return [_panel(adapting.worth_figure(kept["curve"]), "adaptive", adapting.in_words(kept)), _panel(given, "given", caption)]
 

@@ -11,6 +11,7 @@ import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 from fastapi import FastAPI
@@ -90,7 +91,7 @@ def open_database(folder: Path, url: str | None = None, must_exist: bool = False
     url = url or sqlite_url(folder / PEOPLE)
     file = sqlite_file(url)
     if must_exist and file is not None and not file.is_file():
-        fix = "serve the study first, or say where its data are with --database"
+        fix = f"serve the study first: tellapart serve {quote(str(folder))}; or say where its data are with --database"
         raise StudyError("Nobody has taken part in this study yet.", where=str(file), expected="the database of `tellapart serve`", fix=fix)
     return Database(url)
 

@@ -12,7 +12,7 @@ from typing import Callable, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DesignError, StudyError
+from ..errors import DesignError, StudyError, counted
 
 Floats = NDArray[np.float64]
 VariableKind = Literal["real", "integer", "categorical"]
@@ -161,13 +161,15 @@ class DesignSpace:
         try:
             array = np.asarray(design, dtype=np.float64)
         except (TypeError, ValueError):
-            raise self._mistake("is not an array of numbers", f"{blocks} blocks of {count} numbers", repr(design)[:80]) from None
+            raise self._mistake(
+                "is not an array of numbers", f"{counted(blocks, 'block')} of {counted(count, 'number')}", repr(design)[:80]
+            ) from None
         if array.ndim != 2 or array.shape[0] != blocks:
-            got = f"{array.shape[0]} block(s)" if array.ndim == 2 else f"an array of shape {array.shape}"
-            raise self._mistake("has the wrong number of blocks", f"{blocks} block(s) of {count} numbers", got)
+            got = counted(array.shape[0], "block") if array.ndim == 2 else f"an array of shape {array.shape}"
+            raise self._mistake("has the wrong number of blocks", f"{counted(blocks, 'block')} of {counted(count, 'number')}", got)
         if array.shape[1] != count:
-            expected = f"{count} values in each block ({', '.join(self.names)})"
-            raise self._mistake("has the wrong number of values in a block", expected, f"{array.shape[1]} values in each block")
+            expected = f"{counted(count, 'value')} in each block ({', '.join(self.names)})"
+            raise self._mistake("has the wrong number of values in a block", expected, f"{counted(array.shape[1], 'value')} in each block")
         wrong = ~self._allowed(array)
         if wrong.any():
             block, v = (int(i) for i in np.argwhere(wrong)[0])

@@ -37,6 +37,14 @@ def example_design(space: DesignSpace) -> str:
     return format_design(space, from_unit(space, np.full(space.shape, 0.5)))
 
 
+def names_for_people(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of design variables as people count: "arm 0", "arm 1", … of data tables are arms 1, 2, … on a page. Other names stay."""
+    parts = [(name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]) for name in names]
+    numbers = {word: [number for other, number in parts if other == word] for word, _ in parts}
+    from_zero = {word for word, found in numbers.items() if len(found) > 1 and found == [str(k) for k in range(len(found))]}
+    return tuple(f"{word}{int(number) + 1}" if word in from_zero else word + number for word, number in parts)
+
+
 def hint(space: DesignSpace) -> str:
     """The usual fix of a design that cannot be read."""
     return f'write it as "{example_design(space)}"'

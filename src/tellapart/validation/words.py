@@ -18,7 +18,7 @@ ABOVE = 4
 
 def in_words(validation: Validation) -> list[str]:
     """The checks of a study, a line each."""
-    lines = [against_habit(validation.comparison)] if validation.comparison else []
+    lines = [against_baseline_in_words(validation.comparison)] if validation.comparison else []
     for part in validation.designs:
         lines += [f"{'At the recommended design' if part.label == 'recommended' else 'Over baseline designs'}:"]
         lines += [f"  {line}" for line in _design_in_words(part)]
@@ -36,7 +36,7 @@ def _design_in_words(part: DesignValidation) -> list[str]:
     return lines + ([failures_in_words(part.failed)] if part.failed else [])
 
 
-def against_habit(comparison: BaselineComparison) -> str:
+def against_baseline_in_words(comparison: BaselineComparison) -> str:
     """Is the recommended design better than randomly drawn ones?"""
     gain, count = comparison.gain, len(comparison.baseline)
     if gain.nats > 2 * gain.se:

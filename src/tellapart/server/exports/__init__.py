@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any, Sequence
 
-from ...errors import DataError, nearest
+from ...errors import DataError, counted, nearest
 from ...study import Study, study_file
 from ...tasks.text import parse_design
 from ..collected import Collected, collect
@@ -47,9 +48,9 @@ def export_people(
         database.close()
     if not people.rows:
         hint = (
-            f"{'leave out' if simulated else 'give'} --simulated: there are {len(others)} such participants"
+            f"{'leave out' if simulated else 'give'} --simulated, for {counted(len(others), 'such participant')}"
             if others
-            else "serve the study first"
+            else f"serve the study first: tellapart serve {quote(str(path))}"
         )
         raise DataError("There are no data to export.", expected="simulated people" if simulated else "people", fix=hint)
     write = write_psychds if format == "psych-ds" else write_table
@@ -59,8 +60,8 @@ def export_people(
 
 def _counts(people: Collected, earlier: Collected) -> dict[str, Any]:
     participants, trials = len({row["participant"] for row in people.rows}), len(people.rows)
-    words = f"{participants} participants, {trials} trials"
-    words += f"; {len(earlier.rows)} trials of blocks that were begun anew are apart" if earlier.rows else ""
+    words = f"{counted(participants, 'participant')}, {counted(trials, 'trial')}"
+    words += f"; {counted(len(earlier.rows), 'trial')} of blocks that were begun anew kept apart" if earlier.rows else ""
     return {"participants": participants, "trials": trials, "earlier": len(earlier.rows), "words": words}
 
 
@@ -74,4 +75,4 @@ def export_plan(path: Path, study: Study, format: str, out: Path, designs: Seque
     plan = make_plan(study, wanted, folder)
     write = {"json": write_json, "psychopy": write_conditions, "jspsych": write_folder}[format]
     write(plan, out, seed)
-    return {"out": str(out), "conditions": len(plan.conditions), "words": f"{len(plan.conditions)} condition(s) of {study.name}"}
+    return {"out": str(out), "conditions": len(plan.conditions), "words": f"{counted(len(plan.conditions), 'condition')} of {study.name}"}
