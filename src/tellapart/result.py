@@ -81,7 +81,9 @@ class DesignResult:
         rows = [[f"block {b + 1}", *texts[b], bars(list(map(float, unit[b])), labels[b])] for b in range(space.blocks)]
         facts = self.information.rows()
         if baseline is not None:
-            facts += [("randomly drawn designs", f"{baseline.mean.nats:.3f} ± {baseline.mean.se:.3f} nats on average")]
+            mean = baseline.mean
+            people = "" if mean.accuracy is None else f"the model of {100 * mean.accuracy:.0f} of 100 people, "
+            facts += [("randomly drawn designs", f"{people}{mean.nats:.3f} ± {mean.se:.3f} nats on average")]
             facts += [("gain over them", str(baseline.gain))]
         facts += [("designs as good", f"{len(self.alternatives)} more in .alternatives")] if self.alternatives else []
         shown = table(rows, ["", *names, "in its range"], f"The recommended design of '{self.study.name}'")
