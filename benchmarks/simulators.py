@@ -3,7 +3,7 @@
 Run with `python benchmarks/simulators.py`. Participants play 2 blocks of 30 trials with 3 arms, parameters from the priors. What is
 measured is processor time, so that other work on the machine counts little: the numbers are what free cores would do.
 
-Takes less than a minute.
+Takes less than half a minute.
 """
 
 from __future__ import annotations
