@@ -192,7 +192,7 @@ def thousand(result: DesignResult) -> None:
         found = result.analyse([table])
         ta.write_analysis(Path(folder) / "page.html", study.name, found, study.question)
         took = f"{time.time() - started:.1f} s, {time.process_time() - cpu:.1f} s of one core"
-        print(f"thousand: {took}; group p {found.prediction.group_p:.3f}")
+        print(f"thousand: {took}; group p {found.prediction.group.p:.3f}")
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from .gain import Gains, Outlook
 from .looking import Effort
 from .table import Table
 
-EVERYWHERE, SOME = 384, 128
+EVERYWHERE, SOME = 384, 256
 """Rows of the first look; draws of each model while looking around."""
 
 

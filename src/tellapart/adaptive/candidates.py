@@ -20,6 +20,9 @@ from ..tasks.text import format_design
 TURNS = 400
 """How often rules are applied in turn with the blocks that were run."""
 
+KEPT, ENDS = 0.4, 0.1
+"""Shares of the values of a row that are left as they are, and that go to an end of their range, when looking around."""
+
 CLOSE, BEYOND = 1e-6, 1e-3
 """As shares of a variable's range: what is no move, and how far from obeying a rule the blocks that were run may be."""
 
@@ -57,10 +60,10 @@ class Candidates:
         return self.allowed(np.concatenate([spread(self._row, n - len(habits), rng)[:, 0], picked]), rng)
 
     def around(self, rows: Floats, width: float, rng: np.random.Generator) -> Floats:
-        """A row near each of `rows` (n, V), some of its values left as they are; those that are allowed."""
+        """A row near each of `rows` (n, V), some of its values left as they are, now and then one at an end; those that are allowed."""
         moved = near(self._row, rows[:, None], width, rng)[:, 0]
-        kept = rng.random(moved.shape) < 0.3
-        return self.allowed(np.where(kept, rows, moved), rng)
+        moved = np.where(rng.random(moved.shape) < ENDS, np.where(rng.random(moved.shape) < 0.5, self.space.low, self.space.high), moved)
+        return self.allowed(np.where(rng.random(moved.shape) < KEPT, rows, moved), rng)
 
     def allowed(self, rows: Floats, rng: np.random.Generator) -> Floats:
         """The rows (C, V), mended where a rule says so; those that no rule lets follow are left out."""

@@ -39,10 +39,10 @@ class Effort:
         finalists: Rows of the last race.
     """
 
-    kept: int = 6
-    each: int = 6
-    widths: tuple[float, ...] = (0.06, 0.02)
-    finalists: int = 4
+    kept: int = 12
+    each: int = 12
+    widths: tuple[float, ...] = (0.15, 0.06, 0.025, 0.01)
+    finalists: int = 6
 
 
 @dataclass(frozen=True, eq=False)

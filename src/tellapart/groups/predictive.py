@@ -7,11 +7,8 @@ are averaged by their probabilities.
 
 People whom the models describe differ from their prediction, T(y) - E[T(y') | y], as simulated ones do. Those who are most like a person
 before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. So each
-person's p-value is the share of like simulated people who are as far from their predictions. A group is as far as its differences are from
-those of like people, and its p-value comes from groups that are put together of like people, one for each person, and treated in the
-same way: each of them is compared, by y', with those like it. What is wrong with that comparison, because nobody is quite alike, is wrong
-with both, and cancels. Neither assumes that the population follows the prior. A group can be far in one statistic,
-or a little in many that go together; its p-value is that of the better of both tests, and accounts for there being two.
+person's p-value is the share of like simulated people who are as far from their predictions. A group is compared with the population of
+simulated people that comes nearest to it, see `population`.
 
 References:
     Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies.
@@ -31,13 +28,14 @@ from ..models.failures import attempt
 from ..priors import sample_priors
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
+from .population import Fit, Population
 from .statistics import closed_up, named_statistics
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
 
-SIMULATED, LIKE, GROUPS, ALARM = 3_000, 30, 1_000, 0.01
-"""People simulated of each model; how many are taken to be like a person; groups put together; and the p-value that is an alarm."""
+SIMULATED, LIKE, ALARM = 3_000, 30, 0.01
+"""People simulated of each model; how many are taken to be like a person; and the p-value that is an alarm."""
 
 TOGETHER = 1024
 """People whose inputs or distances are in memory at once."""
@@ -55,9 +53,7 @@ class Prediction:
         averaged: By all models, averaged by their probabilities, (N, S).
         p: How many like simulated people are as far from their predictions, (N, S).
         person_p: How many like simulated people are as far in any statistic: of all of them together, (N,).
-        group_z: How far the average difference of the group is from that of simulated groups, in their standard deviations, (S,).
-        group_low, group_high: Between which the observed average of the group would lie in 95 % of simulated groups, (S,).
-        group_p: How many simulated groups are as far in any statistic: the p-value of all of them together.
+        group: The group beside the population that comes nearest.
         outcomes: Names of the fields that the task gives.
     """
 
@@ -68,21 +64,18 @@ class Prediction:
     averaged: Floats
     p: Floats
     person_p: Floats
-    group_z: Floats
-    group_low: Floats
-    group_high: Floats
-    group_p: float
+    group: Fit
     outcomes: tuple[str, ...] = ()
 
     @property
     def alarm(self) -> bool:
         """Do the models fail to describe the group?"""
-        return self.group_p <= ALARM
+        return self.group.p <= ALARM
 
     @property
     def worst(self) -> str:
         """The statistic that is described worst."""
-        return self.names[int(np.abs(self.group_z).argmax())]
+        return self.names[int(np.abs(self.group.z).argmax())]
 
     @property
     def odd_outcomes(self) -> bool:
@@ -90,20 +83,12 @@ class Prediction:
         return self.worst.removeprefix("log ").startswith(self.outcomes)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each statistic: the group's average, observed and predicted."""
-        rows = []
+        """One row for each statistic: the group's average, observed and in the nearest population, and as each model predicts it."""
+        rows, group = [], self.group
         for s, name in enumerate(self.names):
             by_model = {f"predicted.{model}": average(self.predicted[m, :, s]) for m, model in enumerate(self.models)}
-            ends = {"low": float(self.group_low[s]), "high": float(self.group_high[s]), "z": float(self.group_z[s])}
-            rows.append(
-                {
-                    "statistic": name,
-                    "observed": average(self.observed[:, s]),
-                    "predicted": average(self.averaged[:, s]),
-                    **ends,
-                    **by_model,
-                }
-            )
+            beside = {"observed": group.observed, "predicted": group.expected, "low": group.low, "high": group.high, "z": group.z}
+            rows.append({"statistic": name, **{key: float(values[s]) for key, values in beside.items()}, **by_model})
         return rows
 
 
@@ -128,11 +113,14 @@ class Predictor:
     ) -> None:
         self.estimator, rng = estimator, np.random.default_rng(seed)
         question, task = estimator.question, estimator.task
-        firsts, seconds, models, drawn_designs = [], [], [], []
+        firsts, seconds, models, drawn_designs, normals = [], [], [], [], []
+        self._parameters: list[dict[str, Floats]] = []
         for m, model in enumerate(question.models):
             progress(m, len(question.models) + 1, "simulating people twice", model.name)
             like = rng.integers(0, len(masks), n)
-            first, second, kept = _twice(model, designs[like], masks[like], rng, task)
+            parameters, (first, second), kept = _twice(model, designs[like], masks[like], rng, task)
+            normals.append(_normal(model, parameters, len(kept)))
+            self._parameters.append(parameters)
             firsts.append(first)
             seconds.append(second)
             models += [m] * len(first)
@@ -153,8 +141,8 @@ class Predictor:
         later = {name: values[held_out] for name, values in again.items()}
         seen = self._raw(second[held_out], where[held_out], later)
         self.residual = np.nan_to_num(np.stack(list(later.values()), axis=1) - self._predicted(seen)[1])
-        alike = _nearest(self._features.plain(seen), self.described, LIKE + 1)
-        self._usually = self._among(_without(alike, np.arange(len(alike))))
+        parts, contexts = [model_of == m for m in range(len(question.models))], _contexts(where, second)
+        self._population = Population([target[one] for one in parts], normals, [contexts[one] for one in parts], rng)
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
         """Check N people."""
@@ -167,12 +155,9 @@ class Predictor:
         far = np.abs(residual[:, None, :]) <= np.abs(self.residual[like]) + 1e-12
         p = np.where(np.isfinite(residual), (1 + far.sum(1)) / (1 + LIKE), np.nan)
         person_p = self._person(residual, like)
-        z, half, centre, group_p = self._group(residual, like, np.random.default_rng(seed))
-        expected = np.array([average(averaged[np.isfinite(residual[:, s]), s]) for s in range(len(self.names))]) + centre
+        group = self._group(behavior, designs, statistics, np.random.default_rng(seed))
         models, outcomes = self.estimator.question.names, tuple(f.name for f in self.estimator.task.outcomes)
-        return Prediction(
-            self.names, models, observed, by_model, averaged, p, person_p, z, expected - half, expected + half, group_p, outcomes
-        )
+        return Prediction(self.names, models, observed, by_model, averaged, p, person_p, group, outcomes)
 
     def _person(self, residual: Floats, like: Counts) -> Floats:
         """The p-value of all statistics of each person together, (N,)."""
@@ -182,29 +167,18 @@ class Predictor:
         highest = (np.abs(everyone) / spread).max(2)
         return np.asarray((highest[:, 1:] >= highest[:, :1] - 1e-12).sum(1) + 1) / (1 + LIKE)
 
-    def _group(self, residual: Floats, like: Counts, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, float]:
-        """How far the group's averages and squares of residuals are from those of like people: z, half an interval, centre, p.
+    def _group(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats], rng: np.random.Generator) -> Fit:
+        """The group beside the nearest population of simulated people."""
+        task, models = self.estimator.task, self.estimator.question.models
 
-        Some groups of like people say how far such groups are and how statistics go together; the others are judged by that as the
-        people are.
-        """
-        known, people, size = np.isfinite(residual), np.arange(len(like)), len(self.names)
-        far, centre, spread = _distance(np.nan_to_num(residual), *self._among(like), known)
-        drawn = (like[people, rng.integers(0, LIKE, len(like))] for _ in range(2 * GROUPS))
-        expected, variance = self._usually
-        nulls = np.stack([_distance(self.residual[one], expected[one], variance[one], known)[0] for one in drawn])
-        usual, width = nulls[:GROUPS].mean(0), np.maximum(nulls[:GROUPS].std(0), 1e-9)
-        z, null_z = (far - usual) / width, (nulls - usual) / width
-        together = np.linalg.inv(null_z[:GROUPS].T @ null_z[:GROUPS] / GROUPS + 0.1 * np.eye(len(z)))
-        judged = np.concatenate([z[None], null_z[GROUPS:]])
-        ranks = [_from_the_top(np.abs(judged).max(1)), _from_the_top(np.einsum("gs,st,gt->g", judged, together, judged))]
-        best = np.minimum(*ranks)
-        return z[:size], (1.96 * width * spread)[:size], (centre + usual * spread)[:size], float((best <= best[0]).mean())
+        def again(m: int, places: Counts, people: Counts) -> Floats:
+            parameters = {name: values[places] for name, values in self._parameters[m].items()}
+            played, failures = attempt(models[m], parameters, designs[people], rng, task)
+            told = self._filled(named_statistics(task, _cut(played, behavior.mask[people])))
+            told[list(failures)] = self._usual
+            return told
 
-    def _among(self, like: Counts) -> tuple[Floats, Floats]:
-        """Mean and variance of residuals and of their squares among like people (N, K), (N, 2 S) each."""
-        moments = [_moments(self.residual[one]) for one in like]
-        return np.stack([values.mean(0) for values in moments]), np.stack([values.var(0) for values in moments])
+        return self._population.fit(self._filled(statistics), _contexts(designs, behavior), again, rng)
 
     def _predicted(self, raw: Floats) -> tuple[Floats, Floats]:
         """Predictions by each model (M, N, S), and averaged by their probabilities (N, S)."""
@@ -266,13 +240,20 @@ class _Features:
         return np.concatenate([np.ones((len(raw), 1)), plain, np.tanh(1.5 * plain @ self.weights + self.offsets)], axis=1)
 
 
-def _twice(model: Any, designs: Floats, masks: NDArray[np.bool_], rng: np.random.Generator, task: Any) -> tuple[Behavior, Behavior, Counts]:
-    """The same simulated people in two experiments, as many trials of each block as masks say; and which could be simulated."""
+def _twice(
+    model: Any, designs: Floats, masks: NDArray[np.bool_], rng: np.random.Generator, task: Any
+) -> tuple[dict[str, Floats], list[Behavior], Counts]:
+    """The same simulated people in two experiments, as many trials of each block as masks say: parameters, data, who could be simulated."""
     parameters = sample_priors(model.parameters, len(designs), rng)
     plays = [attempt(model, parameters, designs, rng, task) for _ in range(2)]
     kept = np.setdiff1d(np.arange(len(designs)), [place for _, failures in plays for place in failures])
-    first, second = (_cut(behavior[kept], masks[kept]) for behavior, _ in plays)
-    return first, second, kept
+    return {name: values[kept] for name, values in parameters.items()}, [_cut(behavior[kept], masks[kept]) for behavior, _ in plays], kept
+
+
+def _normal(model: Any, parameters: dict[str, Floats], n: int) -> Floats:
+    """Parameters on the normal scale, (n, P)."""
+    columns = [prior.to_normal(parameters[name]) for name, prior in model.parameters.items()]
+    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
 
 
 def _cut(behavior: Behavior, masks: NDArray[np.bool_]) -> Behavior:
@@ -297,37 +278,9 @@ def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:
     return np.concatenate(places)
 
 
-def _without(places: Counts, own: Counts) -> Counts:
-    """One place fewer in each row (N, K + 1): its own, or the last."""
-    mine = places == own[:, None]
-    mine[~mine.any(1), -1] = True
-    return np.asarray(places[~mine].reshape(len(places), -1))
-
-
-def _moments(residual: Floats) -> Floats:
-    """Residuals and their squares, (..., 2 S)."""
-    return np.concatenate([residual, residual**2], axis=-1)
-
-
-def _distance(residual: Floats, expected: Floats, variance: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-    """How far a group's averages of residuals (N, S) and of their squares are from what is expected; that, and a standard error, (2 S,).
-
-    Arguments:
-        expected: Of each person, (N, 2 S).
-        variance: Of each person, (N, 2 S).
-        known: Who has which statistic, (N, S).
-    """
-    counted = np.concatenate([known, known], axis=1)
-    n = np.maximum(counted.sum(0), 1)
-    observed, centre = (np.where(counted, values, 0.0).sum(0) / n for values in (_moments(residual), expected))
-    error = np.maximum(np.sqrt(np.where(counted, variance, 0.0).sum(0)) / n, 1e-9)
-    return (observed - centre) / error, centre, error
-
-
-def _from_the_top(values: Floats) -> Counts:
-    """How many are as large, or larger, (G,)."""
-    ordered = np.sort(values)
-    return np.asarray(len(values) - np.searchsorted(ordered, values, side="left"), np.intp)
+def _contexts(designs: Floats, behavior: Behavior) -> Floats:
+    """What statistics depend on beside the person: the design, and which share of its trials was recorded, (N, B V + 1)."""
+    return np.concatenate([designs.reshape(len(designs), -1), behavior.mask.mean((1, 2))[:, None]], axis=1)
 
 
 def average(values: Floats) -> float:

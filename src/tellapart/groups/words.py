@@ -42,7 +42,7 @@ def warnings_of(found: Analysis) -> Iterator[str]:
     if few:
         yield f"Fewer than 10 trials, which say little, are there of {len(few)}: {', '.join(few[:5])}."
     if found.prediction.alarm:
-        words = f"The models do not describe this group (p = {found.prediction.group_p:.3f}); worst is '{found.prediction.worst}'."
+        words = f"The models do not describe this group (p = {found.prediction.group.p:.3f}); worst is '{found.prediction.worst}'."
         if found.prediction.odd_outcomes:
             yield f"{words} That is given by the task, not by people: were they run at another design? --design or --designs says which."
         else:
@@ -97,8 +97,8 @@ def methods(found: Analysis, version: str) -> str:
             " normal, with priors N(0, 1) for means and half-normal (scale 1) for spreads, fitted by re-weighting individual draws."
         )
     parts.append(
-        f"Posterior predictive checks compared {len(found.prediction.names)} statistics with those of simulated people of like data"
-        f" (group p = {found.prediction.group_p:.3f})."
+        f"Predictive checks compared {len(found.prediction.names)} statistics of the group with those of groups simulated from the"
+        f" population of the models' people that comes nearest to it (p = {found.prediction.group.p:.3f})."
     )
     if found.change is not None:
         parts.append(

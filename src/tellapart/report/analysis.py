@@ -218,11 +218,12 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
         "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
     )
     text = (
-        f"{verdict}: the p-value of all statistics together is {prediction.group_p:.3f}; the one described worst is '{prediction.worst}'."
+        f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
+        " The group is compared with the population that comes nearest to it, of people who follow the models with whatever parameters."
     )
     caption = (
-        "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of simulated groups (grey),"
-        " and what each model predicts."
+        "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of groups"
+        " drawn from the nearest population (grey), and what each model predicts."
     )
     panels = [_panel(figures.predictive_figure(prediction), "predictive", caption)]
     stems = [name.removesuffix(f", {PARTS[0]}") for name in prediction.names if name.endswith(f", {PARTS[0]}")]
@@ -232,7 +233,9 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
     return (
         text,
         panels,
-        _rows_table(prediction.rows(), "The group's averages, observed and predicted; z counts from what simulated groups show"),
+        _rows_table(
+            prediction.rows(), "The group's averages, observed and predicted; z counts from what groups of the nearest population show"
+        ),
     )
 
 
