@@ -61,6 +61,16 @@ def test_sentences_are_found():
     assert sentences(text) == ["A head", "One code two.", "Three?", "six", "seven 0.5 eight.", "Ten"]
 
 
+OUTDATED = re.compile(r"by habit|designs? of habit|a row a trial|trials a block")
+"""What has a plainer name: randomly drawn comparison designs, one row per trial, trials per block."""
+
+
+def test_outdated_words_are_gone():
+    files = [ROOT / "README.md", *PAGES, *(file for ending in ("py", "html", "toml", "js") for file in (ROOT / "src").rglob(f"*.{ending}"))]
+    wrong = {str(file.relative_to(ROOT)): found[0] for file in files if (found := OUTDATED.search(file.read_text("utf-8")))}
+    assert not wrong
+
+
 def test_links_of_files_beside_the_documentation_lead_somewhere():
     """Those of the pages themselves are checked by `make docs`."""
     for file in ROOT.glob("*.md"):

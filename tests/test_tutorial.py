@@ -1,6 +1,7 @@
 """The tutorial, done: its commands run in the order of its pages in an empty folder, and print what the pages say.
 
-A block `console` holds commands, and a block `text` right after it what the last of them prints; `…` stands for anything. A block `toml` is
+A block `console` holds commands, and a block `text` right after it what the last of them prints; `…` stands for anything, a line of it for
+any lines. A block `toml` is
 added to the end of the file that the line before it names. Words must be the same. Numbers are held to the noise that the tutorial states:
 four times what stands after ±, 4 %, 0.05 for other decimals; whole numbers are exact, designs are any. On one kind of machine the same
 seed gives the same numbers, so that nothing here fails by chance; the noise is for machines that round in other ways.
@@ -53,8 +54,9 @@ def run(line):
 def compare(said, printed):
     """What a page says against what is printed."""
     said, printed = said.strip(), printed.strip()
-    pieces = re.split(f"({NUMBER}|…)", said)
-    pattern = (".*?" if piece == "…" else f"({NUMBER})" if re.fullmatch(NUMBER, piece) else re.escape(piece) for piece in pieces)
+    pieces = re.split(f"({NUMBER}|\\n…\\n|…)", said)
+    anything = {"…": ".*?", "\n…\n": r"\n(?:.*?\n)?"}
+    pattern = (anything.get(piece) or (f"({NUMBER})" if re.fullmatch(NUMBER, piece) else re.escape(piece)) for piece in pieces)
     found = re.fullmatch("".join(pattern), printed, re.DOTALL)
     assert found, f"The page says\n{said}\nand printed is\n{printed}"
     for mine, number in zip(re.finditer(NUMBER, said), found.groups(), strict=True):
@@ -76,8 +78,9 @@ def noise_of(number, before, after):
 
 
 def test_the_comparison_sees_what_is_wrong():
-    said = "design  1,2\nnats  0.40 ± 0.01, 34 % of … in 30 runs\n"
+    said = "design  1,2\n…\nnats  0.40 ± 0.01, 34 % of … in 30 runs\n"
     compare(said, "design  9,7\nnats  0.43 ± 0.02, 31 % of all 1,099 in 30 runs\n")
+    compare(said, "design  9,7\na line\nand another\nnats  0.40 ± 0.02, 34 % of all in 30 runs\n")
     for wrong in ("0.45 ± 0.01, 34 % of a in 30", "0.40 ± 0.01, 39 % of a in 30", "0.40 ± 0.01, 34 % of a in 31", "0.40, 34 % of a in 30"):
         with pytest.raises(AssertionError):
             compare(said, f"design  1,2\nnats  {wrong} runs\n")

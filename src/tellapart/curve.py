@@ -1,7 +1,7 @@
 """The information curve: how many trials do I need?
 
 One network serves experiments of every length. So the same simulated participants, at the recommended design, are read
-up to a number of blocks and of trials a block, and each reading gives an estimate. Differences along the curve are more
+up to a number of blocks and of trials per block, and each reading gives an estimate. Differences along the curve are more
 certain than its height, since all points share their participants.
 """
 
