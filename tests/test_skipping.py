@@ -16,7 +16,7 @@ from tellapart.information.estimate import stratified
 from tellapart.journal import Journal
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
-from tellapart.workers import Workers
+from tellapart.workers import Workers, dask_workers
 
 MODELS = """
 import numpy as np
@@ -86,13 +86,20 @@ def printed(*arguments):
     return outcome.stdout
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """The address of a Dask cluster with two workers."""
+    with dask_workers("local:2") as workers:
+        yield workers.client.scheduler.address
+
+
 @pytest.mark.parametrize(
-    ("search", "workers"),
-    [(SMALL, ["--workers", "1"]), (f"simulations = 10000\n{SMALL}", ["--dask", "local:2"]), (BAYESOPT, ["--dask", "local:2"])],
+    ("search", "on_cluster"),
+    [(SMALL, False), (f"simulations = 10000\n{SMALL}", True), (BAYESOPT, True)],
     ids=["fresh simulations here", "budget on a cluster", "bayesopt on a cluster"],
 )
-def test_every_command_goes_through(tmp_path, search, workers):
-    folder = tmp_path / "study"
+def test_every_command_goes_through(tmp_path, search, on_cluster, request):
+    folder, workers = tmp_path / "study", ["--dask", request.getfixturevalue("cluster")] if on_cluster else ["--workers", "1"]
     write_study(folder, search)
     assert "cannot be simulated" in CliRunner().invoke(app, ["check", str(folder)]).stderr
     simulated = json.loads(printed("simulate", folder, "--design", DESIGN, "--n", 4000, "--out", folder / "data.csv", "--json"))
@@ -111,7 +118,7 @@ def test_every_command_goes_through(tmp_path, search, workers):
     assert estimate["kind"] == "lower bound"
     if "bayesopt" not in search:
         assert json.loads(printed("curve", folder, "--n", 2000, "--points", 2, "--json"))["curve"]
-    printed("validate", folder, "--n", 300, "--exact", 100)
+    printed("validate", folder, "--n", 300, "--exact", 100, "--reader", 600)
     pd.read_csv(folder / "data.csv").query("participant < 50").to_csv(folder / "data.csv", index=False)
     printed("posterior", folder, folder / "data.csv", "--out", folder / "who.csv", "--draws", 20)
     assert len(pd.read_csv(folder / "who.csv")) == 50

@@ -1,5 +1,7 @@
 """Estimators to check: one that is exact, or exact and then tempered on purpose, and one that was trained for a moment."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -100,13 +102,21 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@cache
+def trained(goal):
+    """The estimators below: trained once, though both this folder and that of the report have the fixtures."""
+    return (
+        train(Question((WSLTS(), AEG()), "both")) if goal == "both" else train(Question((WSLTS(), AEG(), GLS())), BernoulliBandit(3, 2, 30))
+    )
+
+
 @pytest.fixture(scope="session")
 def about_both(one_thread):
     """Trained for a moment to tell two models apart and to estimate their parameters."""
-    return train(Question((WSLTS(), AEG()), "both"))
+    return trained("both")
 
 
 @pytest.fixture(scope="session")
 def about_models(one_thread):
     """Trained for a moment to tell three models apart, with more trials."""
-    return train(Question((WSLTS(), AEG(), GLS())), BernoulliBandit(3, 2, 30))
+    return trained("discriminate")

@@ -160,8 +160,9 @@ def noticeable_widths(n: int, limit: float, chance: float = 0.9) -> tuple[float 
     return next(ends), next(ends)
 
 
-# ArviZ has the same band, but looks for it with a tolerance of 1e-5: at the levels left to each of many questions (2e-5 here) ranks
-# leave its band four times as often as asked for.
+# ArviZ has the same band (`ecdf_confidence_band`), but looks for it with a tolerance of 1e-5: at the levels left to each of many questions
+# (2e-5 here) ranks leave its band four times as often as asked for. The picture in the report shows the band of the verdict, and not
+# ArviZ's: a line that leaves the one and stays in the other would be told two things.
 @cache
 def uniform_band(n: int, points: int, level: float) -> tuple[Floats, Floats]:
     """The counts below points 1/K, …, (K-1)/K that `n` uniform ranks stay within at all points with probability 1 - `level`.
