@@ -32,7 +32,7 @@ study: $(READY) ## find the design that best tells three theories apart, and wri
 	$(BIN)/tellapart report examples/bandit
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 quick: $(READY) ## the quick tests, for the loop while writing: about a minute on 2 cores
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(QUICK)

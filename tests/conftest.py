@@ -1,4 +1,4 @@
-"""Lets every test import the table of mistakes, wherever it lives; one thread for each process of a parallel run."""
+"""Lets every test import the table of mistakes, wherever it lives; one thread for each process of a parallel run; long files first."""
 
 import os
 import sys
@@ -6,3 +6,25 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: processes of a parallel run would fight over cores
 sys.path.insert(0, str(Path(__file__).parent))
+
+LONG = (
+    "search/test_amortized.py",
+    "test_skipping.py",
+    "models/test_agents.py",
+    "contracts/test_contracts.py",
+    "search/test_questions.py",
+    "test_docs.py",
+    "test_cli.py",
+    "estimators/test_posterior.py",
+    "validation/test_calibration.py",
+    "test_workers.py",
+    "adaptive/test_worth.py",
+    "adaptive/test_commands.py",
+)
+"""Files that take more than half a minute, longest first."""
+
+
+def pytest_collection_modifyitems(items):
+    """Long files come first, so that in the end no process is left alone with one of them."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path, len(LONG)))

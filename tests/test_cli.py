@@ -128,12 +128,6 @@ def test_one_is_not_many(n, words):
     assert counted(n, "block") == words
 
 
-def test_check_says_how_long_the_search_will_take(folder):
-    outcome = run("check", folder)
-    assert "Goal: to learn which model a participant follows. Task: bernoulli-bandit. Models: wslts, aeg." in outcome.stdout
-    assert "`tellapart design` will take about" in outcome.stdout
-
-
 def test_doctor_knows_what_is_installed():
     known = result_of("doctor")
     assert all(known[name]["works"] for name in ("tellapart", "Python", "torch", "numba", "SQLite"))
@@ -218,17 +212,16 @@ def test_check_a_study_and_its_data(folder):
     assert outcome.exit_code == 0, outcome.output
     assert "sound" in outcome.stdout
     assert "7 participants, 56 trials recorded, 0 missed" in outcome.stdout
-    assert result_of("check", folder)["models"] == ["wslts", "aeg"]
-
-
-def test_check_reads_data_as_every_command_does(folder):
-    """With names, counts and texts of another's making, and the options that say what cannot be guessed."""
-    simulate(folder)
+    assert "Goal: to learn which model a participant follows. Task: bernoulli-bandit. Models: wslts, aeg." in outcome.stdout
+    assert "`tellapart design` will take about" in outcome.stdout
+    # data with names, counts and texts of another's making, and the options that say what cannot be guessed
     table = pd.read_csv(folder / "data.csv").rename(columns={"participant": "subject", "choice": "pick"})
     table.assign(trial=table["trial"] + 1, pick=table["pick"].map({0: "x", 1: "y", 2: "z"})).to_csv(folder / "theirs.csv", index=False)
     assert "--codes choice=x,y,z" in run("check", folder, folder / "theirs.csv", "--columns", "choice=pick").output
     how = ("--columns", "choice=pick", "--codes", "choice=x,y,z")
-    assert result_of("check", folder, folder / "theirs.csv", *how)["data"] == {"participants": 7, "trials": 56, "missed": 0}
+    checked = result_of("check", folder, folder / "theirs.csv", *how)
+    assert checked["models"] == ["wslts", "aeg"]
+    assert checked["data"] == {"participants": 7, "trials": 56, "missed": 0}
 
 
 def test_example_commands_of_the_help_run(tmp_path, monkeypatch):
