@@ -4,7 +4,7 @@ Run with `python benchmarks/agents.py`. Kalman-UCB is written in 16 lines, and a
 tests/models/test_agents.py. Participants play 2 blocks of 30 trials with 3 arms, parameters from the priors. What is measured is
 processor time divided by the cores, so that other work on the machine counts little: the numbers are what free cores would do.
 
-Takes about two minutes.
+Takes a minute or two.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Run with `python benchmarks/exact.py [n]`, n being how many participants each number of the table rests on.
 
-Takes about three minutes.
+Takes about a minute.
 """
 
 from __future__ import annotations

@@ -71,7 +71,8 @@ class DesignResult:
 
     def __repr__(self) -> str:
         design = format_design(self.study.task.design_space, self.design)
-        return f"DesignResult of '{self.study.name}': {design}, {self.information}; kept in {self.folder.path}"
+        kept = f"; kept in {self.folder.path}" if self._keep is None else ""  # a temporary folder is gone with the result
+        return f"DesignResult of '{self.study.name}': {design}, {self.information}{kept}"
 
     def _repr_html_(self) -> str:
         space, design, baseline = self.study.task.design_space, self.design, self.baseline
