@@ -1,6 +1,7 @@
 """The amortized engine on small studies: below the exact value and near it, resumable to the byte, within its budget."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -107,6 +108,19 @@ def test_the_budget_is_kept(tmp_path):
     assert 0.8 * 10_000 < sum(made) <= 1.1 * 10_000
 
 
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A study and what its search found, trained for a while; made once."""
+
+    @cache
+    def search(goal, models, estimator):
+        how = ta.Amortized(estimator=estimator, steps=600, survey_simulations=200, finalist_simulations=500, **FEW)
+        study = ta.Study(TASK, models, goal, search=how)
+        return study, find(study, tmp_path_factory.mktemp(goal))
+
+    return search
+
+
 @pytest.mark.parametrize(
     ("goal", "models", "floor", "estimator"),
     [
@@ -116,12 +130,10 @@ def test_the_budget_is_kept(tmp_path):
         ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, ta.NWJEstimator),
     ],
 )
-def test_the_estimate_is_near_the_exact_value_and_not_above_it(tmp_path, goal, models, floor, estimator):
+def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, models, floor, estimator):
     """On the same participants, so that what is common to both cancels; above by more than four standard errors of the difference:
     false-alarm rate below 4e-5 for each design."""
-    search = ta.Amortized(estimator=estimator, steps=600, survey_simulations=200, finalist_simulations=500, **FEW)
-    study = ta.Study(TASK, models, goal, search=search)
-    found = find(study, tmp_path)
+    study, found = searched(goal, models, estimator)
     for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), TASK.baseline(1, np.random.default_rng(5))[0]):
         ours = found.estimator.pointwise(found.estimator.simulate(design, 1000, np.random.default_rng(9)))
         exact = exact_pointwise(TASK, study.question, design, 1000, np.random.default_rng(9))
@@ -130,8 +142,8 @@ def test_the_estimate_is_near_the_exact_value_and_not_above_it(tmp_path, goal, m
         assert ours.estimate().nats > floor * exact.estimate().nats
 
 
-def test_information_grows_with_trials_and_blocks(tmp_path):
-    found = find(ta.Study(TASK, ta.AEG(), "estimate", search=replace(SMALL, steps=400)), tmp_path)
+def test_information_grows_with_trials_and_blocks(searched):
+    _, found = searched("estimate", (ta.AEG(),), ta.PosteriorEstimator)
     curve = {(p.blocks, p.trials): p.information.nats for p in information_curve(found.estimator, found.design, n=2000, points=4)}
     assert curve[2, 12] > curve[1, 12] > curve[1, 3]
     assert curve[2, 12] > curve[2, 3]
