@@ -49,7 +49,7 @@ MOVED = [
     for b in range(2)
     for v in range(3)
 ]
-CURVE = [{"blocks": b, "trials": t, "nats": 0.065 * b * t, "se": 0.01} for b in (1, 2) for t in (3, 6, 9, 10)]
+CURVE = [{"blocks": b, "trials": t, "nats": 0.065 * b * t, "se": 0.01, "n": 4000} for b in (1, 2) for t in (3, 6, 9, 10)]
 
 
 @pytest.fixture(scope="module")

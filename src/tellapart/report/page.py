@@ -167,7 +167,10 @@ def _curve(content: Content) -> Panel | None:
     baseline = content.result.get("baseline")
     figure = figures.curve_figure(content.curve, baseline["nats"] if baseline else None)
     last = max(content.curve, key=lambda point: (point["blocks"], point["trials"]))
-    caption = f"What shorter experiments would tell, at the same design. With all trials: {last['nats']:.2f} nats."
+    caption = (
+        "What shorter experiments would tell, at the same design. All points are from the same"
+        f" {last['n']:,} participants, who give {last['nats']:.3f} ± {last['se']:.3f} nats with all trials; the value above is from others."
+    )
     if baseline:
         enough = [p for p in content.curve if p["blocks"] == last["blocks"] and p["nats"] >= baseline["nats"]]
         least = min((point["trials"] for point in enough), default=last["trials"])
