@@ -26,7 +26,8 @@ def main() -> None:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         if path.name != Path(__file__).name:
             docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-            print(f"{path.stem:<16} {docstring.splitlines()[0]}\n{'':<16} {time_of(docstring)}")
+            what = " ".join(docstring.split("\n\n")[0].split())
+            print(f"{path.stem:<16} {what}\n{'':<16} {time_of(docstring)}")
 
 
 if __name__ == "__main__":

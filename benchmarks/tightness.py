@@ -7,7 +7,7 @@ with a blind one: the estimate, the exact information on the same participants, 
 design and over baseline designs. The reader must find at least half of what the blind one misses. (What it finds on the paper's tasks:
 `benchmarks/engine.py`.)
 
-Takes about an hour: the paper's four tasks are trained anew.
+Takes tens of minutes: two networks and their readers are trained.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 import time
 
-from tellapart.progress import Clock, progress_bar
+from tellapart.progress import Clock, _LateBar, progress_bar
 
 
 def test_quick_work_shows_nothing(capsys):
@@ -45,3 +45,18 @@ def test_a_clock_passes_on_what_it_is_told_and_times_each_stage(monkeypatch):
     now[0] += 16.0
     assert clock.stages == {"beginning": 1.0, "training": 2.0 + 4.0 + 16.0, "estimating": 8.0}
     assert told == [(1, 2, stage, "well") for stage in ("training", "training", "estimating", "training")]
+
+
+def test_a_bar_that_is_late_ends_at_100_percent_too(capsys, monkeypatch):
+    """It is still being made when the work ends, as happens on a busy machine."""
+    show = _LateBar.show
+
+    def slowly(bar):
+        time.sleep(0.3)
+        show(bar)
+
+    monkeypatch.setattr(_LateBar, "show", slowly)
+    with progress_bar("late", after=0.0) as report:
+        report(1, 4)
+        time.sleep(0.1)
+    assert "100%" in capsys.readouterr().err

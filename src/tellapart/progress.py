@@ -85,8 +85,7 @@ class _LateBar:
 
     def complete(self) -> None:
         """All is done, whatever was expected."""
-        if self._bar is not None and self._total:
-            self._bar.update(0, completed=self._total)
+        self._done = self._total
 
     def show(self) -> None:
         from rich.console import Console
@@ -105,5 +104,8 @@ class _LateBar:
         (self._bar.console if self._bar else Console(stderr=True)).print(line, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
+        """The last look, also of a bar that was still being made when the work ended."""
         if self._bar is not None:
+            if self._total:
+                self._bar.update(0, completed=self._done, total=self._total)
             self._bar.stop()
