@@ -1,5 +1,6 @@
 """Parts by name: those that ship, those beside a study, those of installed packages; and what is said when there is none."""
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 
@@ -41,6 +42,14 @@ def test_what_ships_is_found_by_its_name(kind):
     for name, part in known.items():
         assert find_part(kind, name) is part
         assert use_of(kind, part) == part.name == name
+
+
+def test_searches_that_ship_are_found_without_loading_networks():
+    find = "from tellapart.parts import find_part; [find_part('search', name) for name in ('amortized', 'bayesopt')]"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; {find}; print('torch' in sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 @pytest.fixture

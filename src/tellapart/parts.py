@@ -25,7 +25,7 @@ from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Mapping
+from typing import Any, Iterator, Literal, Mapping
 
 from .errors import StudyError, nearest
 
@@ -68,15 +68,16 @@ def known_parts(kind: PartKind) -> dict[str, type[Any]]:
     for point in _installed(kind):
         with suppress(StudyError):  # for whoever names the part to find out
             installed[point.name] = _load_installed(point, kind)
-    return {**installed, **_shipped(kind)}
+    return {**installed, **{part.name: part for part in _shipped(kind)}}
 
 
-def _shipped(kind: PartKind) -> dict[str, type[Any]]:
-    """The parts that come with tellapart."""
+def _shipped(kind: PartKind) -> Iterator[type[Any]]:
+    """The parts that come with tellapart. Their modules are loaded one after the other, since some of them are heavy."""
     parent = KINDS[kind].parent
     modules = [import_module(f"tellapart.{folder}") for folder in KINDS[kind].folders]
     names = [f"{module.__name__}.{found.name}" for module in modules for found in pkgutil.iter_modules(module.__path__)]
-    return {part.name: part for name in names for part in _parts_of(import_module(name), parent)}
+    for name in names:
+        yield from _parts_of(import_module(name), parent)
 
 
 def find_part(kind: PartKind, use: str, folder: Path | None = None) -> type[Any]:
@@ -88,13 +89,16 @@ def find_part(kind: PartKind, use: str, folder: Path | None = None) -> type[Any]
     """
     if ":" in use:
         return _load_class(use, folder or Path.cwd(), kind)
-    shipped, installed = _shipped(kind), [point for point in _installed(kind) if point.name == use]
-    origins = [*(["tellapart itself"] if use in shipped else []), *map(_origin, installed)]
+    shipped = next((part for part in _shipped(kind) if part.name == use), None)
+    installed = [point for point in _installed(kind) if point.name == use]
+    origins = [*(["tellapart itself"] if shipped else []), *map(_origin, installed)]
     if len(origins) > 1:
         what, fix = f"The name '{use}' is that of {len(origins)} {_plural(kind)}.", "remove a package, or rename its part"
         raise StudyError(what, expected=f"one {kind} of that name", got=", ".join(origins), fix=fix)
-    if origins:
-        return _load_installed(installed[0], kind) if installed else shipped[use]
+    if shipped:
+        return shipped
+    if installed:
+        return _load_installed(installed[0], kind)
     known = known_parts(kind)
     expected = f'one of {", ".join(sorted(known))}, or "my_module:My{KINDS[kind].base.partition(":")[2]}" for your own'
     raise StudyError(f"The {kind} '{use}' is unknown.", expected=expected, got=f'"{use}"', fix=nearest(use, known))
