@@ -6,7 +6,8 @@ STUDY is a folder with a finished run of examples/bandit. Parts, all of them if 
 
     frequencies   group frequencies of 100 people from the network's probabilities, against those from exact evidences; 20 groups
     coverage      how often 90 % intervals of frequencies, from the network's probabilities, hold the truth; 500 groups of 100
-    planted       groups of 30 that follow a fourth model, or the study's own: how often predictive checks raise an alarm; 100 of each
+    planted       groups of 30 that follow the study's own models, people alike or not, or a fourth one: how often predictive checks
+                  raise an alarm; 100 of each
     unlike        200 people of agents that are not among the models: divergence of model probabilities from exact ones
     power         people needed, against studies of which each is simulated and analysed anew
     thousand      1,000 participants with missed trials, from table to page
@@ -34,6 +35,7 @@ from tellapart.groups.predictive import Predictor
 from tellapart.groups.refine import refine
 from tellapart.information.exact import model_probabilities
 from tellapart.parts import find_part
+from tellapart.priors import sample_priors
 from tellapart.result import DesignResult
 from tellapart.run import Run
 
@@ -116,19 +118,26 @@ def coverage(result: DesignResult) -> None:
 
 
 def planted(result: DesignResult) -> None:
-    study, where = result.study, at(result, 30)
-    masks = np.ones((30, study.task.blocks, study.task.trials), bool)
-    predictor = Predictor(result.found.estimator, where, masks)
-    for label in (*PLANTED, "the study's models"):
-        alarms, rng = 0, np.random.default_rng(6)
-        for seed in range(100):
-            if label in PLANTED:
-                models = [find_part("model", label)()]
-            else:
-                models = [study.models[m] for m in np.flatnonzero(rng.random(len(study.models)) < 0.7)] or list(study.models)
-            people = ta.simulate_models(study.task, models, result.design, 30, np.random.default_rng([seed, 8]))
-            alarms += predictor.predict(people.behavior, where, seed).alarm
-        print(f"planted {label}: alarm in {alarms} of 100 groups of 30")
+    where, design = at(result, 30), result.design
+    task, models = result.study.task, result.study.models
+    predictor = Predictor(result.found.estimator, where, np.ones((30, task.blocks, task.trials), bool))
+
+    def some(rng: Any) -> ta.Behavior:
+        chosen = [models[m] for m in np.flatnonzero(rng.random(len(models)) < 0.7)] or models
+        return ta.simulate_models(task, chosen, design, 30, rng).behavior
+
+    def alike(rng: Any) -> ta.Behavior:
+        model = models[rng.integers(len(models))]
+        drawn = {name: np.repeat(values, 30) for name, values in sample_priors(model.parameters, 1, rng).items()}
+        return model.simulate(drawn, where, rng, task)
+
+    def of(name: str) -> Any:
+        return lambda rng: ta.simulate_models(task, [find_part("model", name)()], design, 30, rng).behavior
+
+    known = {"some of the study's models": some, "one of the study's models, all people alike": alike}
+    for label, people in {**known, **{name: of(name) for name in PLANTED if isinstance(task, ta.BernoulliBandit)}}.items():
+        alarms = sum(predictor.predict(people(np.random.default_rng([seed, 8])), where, seed).alarm for seed in range(100))
+        print(f"planted: groups of 30, {label}: alarm in {alarms} of 100", flush=True)
 
 
 def strangers(result: DesignResult) -> ta.Behavior:
