@@ -95,7 +95,7 @@ def cluster():
 
 @pytest.mark.parametrize(
     ("search", "on_cluster"),
-    [(SMALL, False), (f"simulations = 10000\n{SMALL}", True), (BAYESOPT, True)],
+    [(SMALL, False), (f"simulations = 10000\n{SMALL}", True), pytest.param(BAYESOPT, True, marks=pytest.mark.slow)],
     ids=["fresh simulations here", "budget on a cluster", "bayesopt on a cluster"],
 )
 def test_every_command_goes_through(tmp_path, search, on_cluster, request, monkeypatch):
