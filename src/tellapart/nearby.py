@@ -118,7 +118,7 @@ def may_round(estimator: Estimator, design: Floats, n: int = 20_000, *, seed: in
         candidate = round_design(estimator.task.design_space, design, share)
         if not any(np.array_equal(candidate, other) for other in (*candidates, design)):
             candidates.append(candidate)
-    exactly, *others = _points(estimator, [design, *candidates], n, (seed, _ROUND))
+    exactly, *others = _points(estimator, [design, *candidates], n, (seed, _ROUND), accuracy=True)
     return [Rounded(one, points.estimate(), exactly.minus(points)) for one, points in zip(candidates, others, strict=True)]
 
 
@@ -141,8 +141,9 @@ def move_each(
         (here,) = _points(estimator, [design], n, (seed, _MOVE))
         for done, ((b, v), line) in enumerate(lines.items()):
             progress(done, len(lines), "moving each number of the design", f"block {b + 1}, {space.names[v]}")
-            differences = [one.minus(here) for one in _points(estimator, line, n, (seed, _MOVE))]
-            change, se = np.array([(one.nats, one.se) for one in differences]).T
+            elsewhere, (change, se) = line[:, b, v] != design[b, v], np.zeros((2, len(line)))
+            differences = [one.minus(here) for one in _points(estimator, line[elsewhere], n, (seed, _MOVE))]
+            change[elsewhere], se[elsewhere] = np.array([(one.nats, one.se) for one in differences]).T
             moved.append(Moved(b, v, line[:, b, v], change, se))
     progress(len(lines), len(lines), "moving each number of the design")
     return moved
@@ -178,7 +179,9 @@ def _free(space: DesignSpace) -> DesignSpace:
     return DesignSpace(space.blocks, space.variables)
 
 
-def _points(estimator: Estimator, designs: Sequence[Floats] | Floats, n: int, seed: tuple[int, ...]) -> list[Pointwise]:
+def _points(
+    estimator: Estimator, designs: Sequence[Floats] | Floats, n: int, seed: tuple[int, ...], accuracy: bool = False
+) -> list[Pointwise]:
     from .estimators.fresh import pointwise_at_each
 
-    return pointwise_at_each(estimator, designs, n, seed, HERE, accuracy=seed[-1] == _ROUND)[0]
+    return pointwise_at_each(estimator, designs, n, seed, HERE, accuracy=accuracy)[0]

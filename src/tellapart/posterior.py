@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .behavior import Behavior
 from .display import ROWS, legend, note, shares, table, together
+from .errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +133,7 @@ class Posterior:
         people, models, trust = len(self), self.models, self.trust
         header = ["participant", *(["most probable", "probabilities"] if models else []), *(["parameters"] if self.parameters else [])]
         rows = [self._row(person) for person in range(min(people, ROWS))]
-        parts = [table(rows, [*header, *(["unlike the models"] if trust else [])], f"{people} participant{'s' if people != 1 else ''}")]
+        parts = [table(rows, [*header, *(["unlike the models"] if trust else [])], counted(people, "participant"))]
         parts += [legend(models.names)] if models else []
         parts += [note("Parameters: posterior mean, and the 5 to 95 % interval.")] if self.parameters else []
         more = f"{people - ROWS} more are not shown; all are in to_table()."

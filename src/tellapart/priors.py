@@ -267,6 +267,12 @@ def sample_priors(priors: Priors, n: int, rng: np.random.Generator) -> dict[str,
     return {name: prior.sample(n, rng) for name, prior in priors.items()}
 
 
+def on_normal_scale(priors: Priors, theta: Mapping[str, Floats], n: int) -> Floats:
+    """Parameters of `n` participants on the normal scale, levels in the middle of their steps, (n, P)."""
+    columns = [prior.to_normal(theta[name]) for name, prior in priors.items()]
+    return np.stack(columns, axis=-1) if columns else np.zeros((n, 0))
+
+
 def quantiles(priors: Priors, unit: Floats) -> dict[str, Floats]:
     """Parameters from points of the unit cube (J, P), (J,) each."""
     inside = np.clip(unit, 1e-12, 1 - 1e-12)

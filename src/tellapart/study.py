@@ -20,7 +20,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from .data.settings import TableSettings
 from .display import table
-from .errors import StudyError, TellapartError, nearest
+from .errors import StudyError, TellapartError, counted, nearest
 from .models.base import Model
 from .models.simulation import OnError
 from .models.with_priors import format_prior, priors_of, shipped_with, with_priors
@@ -96,7 +96,7 @@ class Study:
         return study
 
     def _repr_html_(self) -> str:
-        space, blocks = self.task.design_space, f"{self.task.blocks} block{'s' if self.task.blocks != 1 else ''}"
+        space, blocks = self.task.design_space, counted(self.task.blocks, "block")
         rows = [("goal", f"to learn {self.question.in_words}"), ("task", f"{self.task.name}: {blocks} of {self.task.trials} trials")]
         rows += [("to be chosen", f"in each block: {', '.join(names_for_people(space.names))}")]
         for model, share in zip(self.models, self.question.prior, strict=True):

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from ..models.base import Model
 from ..models.failures import attempt
 from ..networks.heads import perceptron
-from ..priors import Prior, sample_priors
+from ..priors import Prior, on_normal_scale, sample_priors
 from ..progress import Progress, unheard
 from ..question import Question
 from ..tasks.base import Task
@@ -91,8 +91,7 @@ class Answers(nn.Module):
 
     def normal(self, m: int, theta: Mapping[str, Floats], n: int) -> Floats:
         """Parameters of `n` participants of a model on the normal scale, levels in the middle of their steps, (n, P)."""
-        columns = [prior.to_normal(theta[name]) for name, prior in self.question.models[m].parameters.items()]
-        return np.stack(columns, axis=-1) if columns else np.zeros((n, 0))
+        return on_normal_scale(self.question.models[m].parameters, theta, n)
 
 
 def prior_points(parameters: int) -> Floats:

@@ -71,7 +71,7 @@ class Population:
         self._usual, spread = around.mean(0), around.std(0)
         self._unit = np.where(spread > 1e-9, 1 / np.maximum(spread, 1e-9), 0.0)
         pieces = zip(statistics, parameters, contexts, strict=True)
-        self._laws = [_Law((t - self._centre) / self._scale, z, self._context(c), rng) for t, z, c in pieces]
+        self._laws = [_Law(self._told(t), z, self._context(c), rng) for t, z, c in pieces]
 
     def fit(self, statistics: Floats, contexts: Floats, again: Again, rng: np.random.Generator) -> Fit:
         """The population that is nearest to a group, and how near it is.
@@ -87,9 +87,9 @@ class Population:
         apart = np.stack([far, *(nearest(self._told(group))[1] for group in groups)])
         usual, width = apart[1:].mean(0), np.maximum(apart[1:].std(0), 1e-9)
         observed, z = statistics[people].mean(0), ((far - usual) / width)[:size]
-        half = 1.96 * width[:size] * self._scale
-        expected = observed - z * half / 1.96
-        return Fit(people, observed, expected, expected - half, expected + half, z, _p_value(apart))
+        spread = width[:size] * self._scale
+        expected = observed - z * spread
+        return Fit(people, observed, expected, expected - 1.96 * spread, expected + 1.96 * spread, z, _p_value(apart))
 
     def _told(self, statistics: Floats) -> Floats:
         return np.asarray((statistics - self._centre) / self._scale)
@@ -111,13 +111,14 @@ class _Nearest:
         places = where.ravel() if len(different) > 1 else np.zeros(1, np.intp)
         means = [[law.means(context) for law in laws] for context in different]
         self._n, self._laws, self._means = len(contexts), laws, np.stack([np.concatenate(one) for one in means])[places]
-        self._white = [np.stack([one[m] @ law.root for one in means])[places] for m, law in enumerate(laws)]
+        white = [np.stack([one[m] @ law.root for one in means])[places] for m, law in enumerate(laws)]
+        self._white = [(one, (one**2).sum(-1)) for one in white]
         self._model = np.repeat(np.arange(len(laws)), [len(law.support) for law in laws])
         self._place = np.concatenate([np.arange(len(law.support)) for law in laws])
 
     def __call__(self, told: Floats) -> tuple[Floats, Floats]:
         """Weights of the population (J,), and averages of residuals and of their squares, (2 S,), for statistics (N, S)."""
-        log_p = np.concatenate([law.log_p(told, white) for law, white in zip(self._laws, self._white, strict=True)], axis=1)
+        log_p = np.concatenate([law.log_p(told, *white) for law, white in zip(self._laws, self._white, strict=True)], axis=1)
         p = np.exp(log_p - log_p.max(1, keepdims=True))
         weights = np.full(p.shape[1], 1 / p.shape[1])
         for _ in range(SWEEPS):
@@ -149,8 +150,7 @@ class _Law:
         inputs = np.concatenate([z, contexts], axis=1)
         self._weights, self._offsets = rng.standard_normal((inputs.shape[1], width)), rng.standard_normal(width)
         features = self._features(inputs)
-        square = features.T @ features + 1e-3 * len(z) * np.eye(features.shape[1])
-        self._map = np.linalg.solve(square, features.T @ told)
+        self._map = ridge(features, told, 1e-3)
         self.support = z[:SUPPORT]
         covariance = np.atleast_2d(np.cov((told - features @ self._map).T))
         covariance += (0.02 * np.trace(covariance) / len(covariance) + 1e-9) * np.eye(len(covariance))
@@ -160,15 +160,21 @@ class _Law:
         """Of the people that a population can consist of, in a context (C,), (J, S)."""
         return np.asarray(self._features(np.concatenate([self.support, np.tile(context, (len(self.support), 1))], axis=1)) @ self._map)
 
-    def log_p(self, told: Floats, white: Floats) -> Floats:
-        """log p of statistics (N, S) given means times `root` (N or 1, J, S), without a constant, (N, J)."""
+    def log_p(self, told: Floats, white: Floats, lengths: Floats) -> Floats:
+        """log p of statistics (N, S), (N, J), without a constant; of means times `root` (N or 1, J, S), with their squared lengths."""
         ours = told @ self.root
-        squared = (ours**2).sum(-1)[:, None] + (white**2).sum(-1) - 2 * (white @ ours[..., None])[..., 0]
+        squared = (ours**2).sum(-1)[:, None] + lengths - 2 * (white @ ours[..., None])[..., 0]
         return np.asarray(-0.5 * squared - 0.5 * self._log_det)
 
     def _features(self, inputs: Floats) -> Floats:
         """Smooth functions of inputs (n, P + C), of which a linear map is learned."""
         return np.concatenate([np.ones((len(inputs), 1)), inputs, np.tanh(inputs @ self._weights + self._offsets)], axis=1)
+
+
+def ridge(features: Floats, target: Floats, penalty: float) -> Floats:
+    """The linear map (F, S) from features (n, F) to targets (n, S) with a small penalty."""
+    square = features.T @ features + penalty * len(features) * np.eye(features.shape[1])
+    return np.asarray(np.linalg.solve(square, features.T @ target), np.float64)
 
 
 def _p_value(apart: Floats) -> float:

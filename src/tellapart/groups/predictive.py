@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..models.failures import attempt
-from ..priors import sample_priors
+from ..priors import on_normal_scale, sample_priors
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
-from .population import Fit, Population
+from .population import Fit, Population, ridge
 from .statistics import closed_up, named_statistics
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ class Prediction:
         models: M models.
         observed: (N, S); NaN where somebody has no such statistic.
         predicted: By each model, (M, N, S).
-        averaged: By all models, averaged by their probabilities, (N, S).
         p: How many like simulated people are as far from their predictions, (N, S).
         person_p: How many like simulated people are as far in any statistic: of all of them together, (N,).
         group: The group beside the population that comes nearest.
@@ -61,7 +60,6 @@ class Prediction:
     models: tuple[str, ...]
     observed: Floats
     predicted: Floats
-    averaged: Floats
     p: Floats
     person_p: Floats
     group: Fit
@@ -119,7 +117,7 @@ class Predictor:
             progress(m, len(question.models) + 1, "simulating people twice", model.name)
             like = rng.integers(0, len(masks), n)
             parameters, (first, second), kept = _twice(model, designs[like], masks[like], rng, task)
-            normals.append(_normal(model, parameters, len(kept)))
+            normals.append(on_normal_scale(model.parameters, parameters, len(kept)))
             self._parameters.append(parameters)
             firsts.append(first)
             seconds.append(second)
@@ -135,14 +133,14 @@ class Predictor:
         described, target = self._features(raw), self._filled(again)
         # half of them teach what is expected, the others, of whom that has seen nothing, are who people are compared with
         held_out, of = np.arange(len(model_of)) % 2 == 1, [model_of == m for m in range(len(question.models))]
-        self._maps = [_ridge(described[one & ~held_out], target[one & ~held_out]) for one in of]
+        self._maps = [ridge(described[one & ~held_out], target[one & ~held_out], 1e-2) for one in of]
         self.described = self._features.plain(raw[held_out])
         progress(len(question.models), len(question.models) + 1, "simulating people twice", "what was to be expected of them")
         later = {name: values[held_out] for name, values in again.items()}
         seen = self._raw(second[held_out], where[held_out], later)
         self.residual = np.nan_to_num(np.stack(list(later.values()), axis=1) - self._predicted(seen)[1])
-        parts, contexts = [model_of == m for m in range(len(question.models))], _contexts(where, second)
-        self._population = Population([target[one] for one in parts], normals, [contexts[one] for one in parts], rng)
+        contexts = _contexts(where, second)
+        self._population = Population([target[one] for one in of], normals, [contexts[one] for one in of], rng)
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
         """Check N people."""
@@ -157,7 +155,7 @@ class Predictor:
         person_p = self._person(residual, like)
         group = self._group(behavior, designs, statistics, np.random.default_rng(seed))
         models, outcomes = self.estimator.question.names, tuple(f.name for f in self.estimator.task.outcomes)
-        return Prediction(self.names, models, observed, by_model, averaged, p, person_p, group, outcomes)
+        return Prediction(self.names, models, observed, by_model, p, person_p, group, outcomes)
 
     def _person(self, residual: Floats, like: Counts) -> Floats:
         """The p-value of all statistics of each person together, (N,)."""
@@ -250,23 +248,11 @@ def _twice(
     return {name: values[kept] for name, values in parameters.items()}, [_cut(behavior[kept], masks[kept]) for behavior, _ in plays], kept
 
 
-def _normal(model: Any, parameters: dict[str, Floats], n: int) -> Floats:
-    """Parameters on the normal scale, (n, P)."""
-    columns = [prior.to_normal(parameters[name]) for name, prior in model.parameters.items()]
-    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
-
-
 def _cut(behavior: Behavior, masks: NDArray[np.bool_]) -> Behavior:
     """As if each block had ended when the person's did."""
     blocks, trials = masks.shape[1:]
     shorter = behavior.first(blocks=blocks, trials=trials)
     return Behavior(shorter.fields, shorter.mask & masks)
-
-
-def _ridge(features: Floats, target: Floats, penalty: float = 1e-2) -> Floats:
-    """The linear map (F, S) from features (N, F) to targets (N, S) with a small penalty."""
-    square = features.T @ features + penalty * len(features) * np.eye(features.shape[1])
-    return np.asarray(np.linalg.solve(square, features.T @ target), np.float64)
 
 
 def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:

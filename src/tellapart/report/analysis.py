@@ -220,6 +220,7 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
     text = (
         f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
         " The group is compared with the population that comes nearest to it, of people who follow the models with whatever parameters."
+        + _looked_at(found)
     )
     caption = (
         "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of groups"
@@ -236,6 +237,14 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
         _rows_table(
             prediction.rows(), "The group's averages, observed and predicted; z counts from what groups of the nearest population show"
         ),
+    )
+
+
+def _looked_at(found: Analysis) -> str:
+    """Of a large group, how many were looked at."""
+    people, everybody = len(found.prediction.group.people), len(found.participants)
+    return (
+        "" if people == everybody else f" For that, {people} of the {everybody} people were drawn by lot; the observed averages are theirs."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import counted
 from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas, styled
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def curve_figure(points: Sequence[Mapping[str, Any]], target: float | None = Non
         lines, markers = _cycled(["-", "--", "-.", ":"], len(numbers)), _cycled("osD^v", len(numbers))
         for number, line, marker in zip(numbers, lines, markers, strict=True):
             line_points = sorted((p for p in points if p["blocks"] == number), key=lambda p: p["trials"])
-            label = f"{number} block{'s' if number > 1 else ''}"
+            label = counted(number, "block")
             x, y, errors = ([p[key] for p in line_points] for key in ("trials", "nats", "se"))
             axes.errorbar(x, y, yerr=2 * np.array(errors), fmt=marker + line, color=OURS, ms=5, mfc="white", capsize=2, label=label)
         if target is not None:

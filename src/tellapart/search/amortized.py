@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Sequence
 
 import numpy as np
 
-from ..errors import StudyError
+from ..errors import StudyError, counted
 from ..information.estimate import Floats, InformationEstimate, Pointwise
 from ..progress import PROVISIONAL
 from ..question import Question
@@ -299,7 +299,7 @@ class _Finder:
 
         if not len(designs):
             return []
-        self._tell(self.steps, "estimating on fresh simulations", f"{len(designs)} {what} design{'s' if len(designs) > 1 else ''}")
+        self._tell(self.steps, "estimating on fresh simulations", counted(len(designs), f"{what} design"))
         points, failures = pointwise_at_each(self.estimator, designs, n, (self.job.seed, purpose), self.workers)
         self.job.journal.put_failures(failures)
         self._done += self._cost(len(designs) * n)
