@@ -1,4 +1,8 @@
-"""The addresses that the participant's page asks: a few lines each over `sessions.py`."""
+"""The addresses that the participant's page asks: a few lines each over `sessions.py`.
+
+Everything here runs on the event loop, and only what waits for the database goes to a thread: left to the framework, each request would
+go to a thread three times, for the key, for the work and for the answer.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool as in_thread
 
 from .playing import Begun, Given, Reason, Refused
 from .sessions import Saved, Sessions, Started
@@ -140,7 +145,7 @@ def told(status: int, **why: Any) -> JSONResponse:
     return JSONResponse(Refusal(**why).model_dump(), status)
 
 
-def key_of(authorization: Annotated[str, Header(max_length=200)] = "") -> str:
+async def key_of(authorization: Annotated[str, Header(max_length=200)] = "") -> str:
     """The key that the page holds."""
     match = re.fullmatch(r"Bearer ([A-Za-z0-9_-]{20,64})", authorization)
     if match is None:
@@ -157,53 +162,53 @@ def participant_api(sessions: Sessions) -> APIRouter:
     api = APIRouter(prefix="/api", responses=REFUSALS)
 
     @api.get("/experiment")
-    def experiment() -> dict[str, Any]:
+    async def experiment() -> dict[str, Any]:
         """What the page needs before anybody takes part: words and how the screen is answered, nothing of the design."""
         plan = sessions.plan
         numbers = {"practice": plan.settings.practice, "blocks": plan.task.blocks, "trials": plan.task.trials}
         return {"study": plan.study.name, "texts": plan.texts.public(), "screen": look_of(plan), **numbers}
 
     @api.post("/start")
-    def start(body: StartBody) -> Started:
+    async def start(body: StartBody) -> Started:
         """Consent and take part, or go on."""
-        return sessions.start(body.identity())
+        return await in_thread(sessions.start, body.identity())
 
     @api.post("/decline")
-    def decline() -> Linked:
+    async def decline() -> Linked:
         """Do not consent."""
-        return Linked(link=sessions.decline())
+        return Linked(link=await in_thread(sessions.decline))
 
     @api.post("/questions")
-    def questions(key: Key, body: AnswersBody) -> Passed:
+    async def questions(key: Key, body: AnswersBody) -> Passed:
         """Answer the questions about the instructions."""
-        return Passed(passed=sessions.answer(key, body.answers))
+        return Passed(passed=await in_thread(sessions.answer, key, body.answers))
 
     @api.post("/practice")
-    def practice(key: Key) -> dict[str, Any]:
+    async def practice(key: Key) -> dict[str, Any]:
         """A few trials that do not count."""
-        return sessions.practice(key)
+        return await in_thread(sessions.practice, key)
 
     @api.post("/block")
-    def block(key: Key) -> Next:
+    async def block(key: Key) -> Next:
         """Begin the present block, or go on in it."""
-        return Next(block=sessions.begin(key))
+        return Next(block=await in_thread(sessions.begin, key))
 
     @api.post("/trials")
-    def trials(key: Key, body: TrialsBody) -> Saved:
+    async def trials(key: Key, body: TrialsBody) -> Saved:
         """Record trials. What is acknowledged is on disk."""
         given = [Given(**trial.model_dump()) for trial in body.trials]
-        return sessions.save(key, body.position, body.attempt, given)
+        return await in_thread(sessions.save, key, body.position, body.attempt, given)
 
     @api.post("/finish")
-    def finish(key: Key) -> Done:
+    async def finish(key: Key) -> Done:
         """The end, once every trial is recorded."""
-        count, link = sessions.finish(key)
+        count, link = await in_thread(sessions.finish, key)
         return Done(trials=count, link=link)
 
     @api.post("/seen")
-    def seen(key: Key, body: SeenBody) -> dict[str, Any]:
+    async def seen(key: Key, body: SeenBody) -> dict[str, Any]:
         """A sign of life."""
-        sessions.seen(key, body.away)
+        await in_thread(sessions.seen, key, body.away)
         return {}
 
     return api

@@ -72,9 +72,7 @@ def place_of(session: Session) -> tuple[int, int, int]:
 
 def environment_of(connection: Connection, plan: Plan, session: Session, row: Floats | None = None) -> Environment:
     """The task's rules as they were after the last trial, at rows as they were begun, then as planned; the present one may be given."""
-    design = np.array(store.design_of(connection, session.condition), dtype=np.float64)[session.order]
-    for position, played in store.rows_played(connection, session.id).items():
-        design[position] = played
+    design = store.design_of(connection, session)
     if row is not None:
         design[session.position] = row
     environment = plan.task.environment(design, generator(session.seed, "outcomes", session.position, session.attempt))

@@ -149,7 +149,8 @@ class Sessions:
             new = [trial for trial in given if trial.trial >= session.trial] if present else []
             if new and new[0].trial != session.trial:
                 raise Refused("order", session=session)
-            recorded = store.trials_from(connection, session.id, position, attempt, numbers[0], numbers[-1])
+            known = len(new) < len(given)
+            recorded = store.trials_from(connection, session.id, position, attempt, numbers[0], numbers[-1]) if known else []
             if new:
                 added, session = playing.play(connection, self.plan, session, block, new, self.clock())
                 recorded += added

@@ -124,7 +124,7 @@ class Simulation:
         started = self._client.post("/researcher/simulated", self._token, {"name": secrets.token_hex(8), "truth": truth})
         with self._sessions.database.reading() as connection:
             session = store.session_of_label(connection, started["label"])
-            design = np.array(store.design_of(connection, session.condition))[session.order]
+            design = store.design_of(connection, session)
         person = _Person(started["label"], started["key"], design)
         if self._plan.texts.questions:
             self._ask(person, "questions", {"answers": [question.answer for question in self._plan.texts.questions]})

@@ -11,9 +11,11 @@ from dataclasses import dataclass, fields
 from itertools import count
 from typing import Any, Literal, Mapping, Sequence
 
+import numpy as np
 from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
 
 from ..errors import StudyError
+from ..tasks.space import Floats
 from .plan import Plan, letters
 from .tables import blocks, conditions, experiment, identities, sessions, trials
 
@@ -187,13 +189,21 @@ def block_of(connection: Connection, session: int, position: int, attempt: int) 
 
 
 _ROWS = (
-    select(blocks.c.position, blocks.c.row).where(blocks.c.session == bindparam("session")).order_by(blocks.c.position, blocks.c.attempt)
+    select(conditions.c.content, blocks.c.position, blocks.c.row)
+    .select_from(sessions.join(conditions, conditions.c.id == sessions.c.condition).outerjoin(blocks, blocks.c.session == sessions.c.id))
+    .where(sessions.c.id == bindparam("session"))
+    .order_by(blocks.c.position, blocks.c.attempt)
 )
 
 
-def rows_played(connection: Connection, session: int) -> dict[int, list[float]]:
-    """The row of the design at each position that was begun, the last attempt's."""
-    return {int(position): row for position, row in connection.execute(_ROWS, {"session": session})}
+def design_of(connection: Connection, session: Session) -> Floats:
+    """The rows of a session's design in the order in which it plays them, (B, V): as they were begun, then as planned."""
+    found = connection.execute(_ROWS, {"session": session.id}).all()
+    design = np.array(json.loads(found[0].content)["design"], dtype=np.float64)[session.order]
+    for row in found:
+        if row.position is not None:  # of several attempts the last
+            design[row.position] = row.row
+    return design
 
 
 def add_block(connection: Connection, block: Block) -> None:
@@ -252,14 +262,6 @@ def forget(connection: Connection, who: str) -> list[str]:
     ):
         connection.execute(delete(table).where(column.in_([i for i, _ in gone])))
     return [label for _, label in gone]
-
-
-_DESIGN = select(conditions.c.content).where(conditions.c.id == bindparam("condition"))
-
-
-def design_of(connection: Connection, condition: int) -> list[list[float]]:
-    """The design of a condition, (B, V)."""
-    return json.loads(connection.execute(_DESIGN, {"condition": condition}).scalar_one())["design"]  # type: ignore[no-any-return]
 
 
 def completeness(connection: Connection, session: int) -> tuple[int, int]:
