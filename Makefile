@@ -11,7 +11,7 @@ QUICK := tests/tasks tests/data $(addprefix tests/,contracts/test_shape_of_the_c
   test_posterior.py test_priors.py test_progress.py test_question.py test_study.py)
 
 # benchmarks that need no arguments; the others are run by name
-ALONE := agents checks engine exact examples growth machines paper server simulators standard_errors tightness
+ALONE := agents checks engine exact examples growth machines optimizers paper server simulators standard_errors tightness
 
 .DEFAULT_GOAL := help
 .PHONY: help setup study test quick lint types docs notebooks wheel bench mutants clean

@@ -26,6 +26,7 @@ from .estimators.base import Batch, Estimator
 from .files import written_whole
 from .models.failures import Failure
 from .models.simulation import Simulations
+from .optimizer import Muon
 from .progress import Progress
 
 
@@ -34,8 +35,9 @@ class TrainingSettings:
     """How weights are moved.
 
     Arguments:
-        learning_rate: Adam's, at its peak.
-        weight_decay: Adam's L2 penalty.
+        learning_rate: At its peak.
+        optimizer: "muon" (`optimizer.py`), or "adam".
+        weight_decay: Adam's L2 penalty; Muon has none.
         schedule: "cosine" (a short warm-up, then down to nothing at the last step), or "plateau" (times `factor` when
             validation has not improved for `patience` epochs).
         warmup: The share of steps over which "cosine" rises.
@@ -47,6 +49,7 @@ class TrainingSettings:
     """
 
     learning_rate: float = 2e-3
+    optimizer: Literal["muon", "adam"] = "adam"
     weight_decay: float = 0.0
     schedule: Literal["cosine", "plateau"] = "cosine"
     warmup: float = 0.03
@@ -212,14 +215,21 @@ class Trainer:
     stopped: bool = False
 
     def __post_init__(self) -> None:
-        # one tensor operation for all weights: on small networks the loop over them would cost more than the arithmetic
         self.weights = [p for p in self.estimator.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.Adam(
-            self.weights, lr=self.settings.learning_rate, weight_decay=self.settings.weight_decay, fused=self.estimator.device.type == "cpu"
-        )
+        self.optimizer = self._optimizer()
         self._scale, self._best, self._waited = 1.0, -math.inf, 0
         self._pool = ThreadPoolExecutor(self.settings.pieces)
         keep_memory()
+
+    def _optimizer(self) -> torch.optim.Optimizer:
+        settings = self.settings
+        if settings.optimizer == "muon":
+            if settings.weight_decay:
+                raise ValueError("Muon has no weight decay: optimizer='adam' has")
+            return Muon(self.weights, settings.learning_rate)
+        # fused is one tensor operation for all weights: on small networks the loop over them would cost more than the arithmetic
+        fused = self.estimator.device.type == "cpu"
+        return torch.optim.Adam(self.weights, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=fused)
 
     def run(
         self,
@@ -330,7 +340,7 @@ class Trainer:
 
 
 def _beside(weight: Tensor, name: str, moment: Tensor) -> Tensor:
-    """A moment on the device of its weight; Adam keeps its count of steps on the CPU unless it is fused there."""
+    """A moment on the device of its weight; the count of steps stays on the CPU, unless Adam is fused there."""
     return moment if name == "step" and weight.device.type != "cpu" else moment.to(weight.device)
 
 

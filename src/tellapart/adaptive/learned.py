@@ -107,7 +107,7 @@ class Learning:
         steps = self.steps or 2000 + 1250 * complete.widest
         designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
         network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
-        how = TrainingSettings(learning_rate=network.learning_rate, clip=1.0, pieces=2)
+        how = TrainingSettings(network.learning_rate, network.optimizer, clip=1.0, pieces=2)
         trainer = Trainer(network, how, steps, self.seed)
         trainer.run(Stream(network, designs, 256, (self.seed, 93), UNFINISHED), progress=progress)
         if file is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Callable, ClassVar, Self, Sequence
+from typing import Any, Callable, ClassVar, Literal, Self, Sequence
 
 import numpy as np
 import torch
@@ -86,6 +86,9 @@ class Estimator(nn.Module, ABC):
 
     learning_rate: ClassVar[float] = 1e-2
     """At its peak, where one estimator is trained for every design and no other rate is given."""
+
+    optimizer: ClassVar[Literal["muon", "adam"]] = "muon"
+    """How its weights are moved then (`optimizer.py`)."""
 
     complete_only: bool = False
     """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""

@@ -56,6 +56,7 @@ class CriticEstimator(Estimator):
     """Contrasts of each y in the estimate."""
 
     learning_rate: ClassVar[float] = 3e-3
+    optimizer: ClassVar[Literal["muon", "adam"]] = "adam"
 
     def __init__(
         self,

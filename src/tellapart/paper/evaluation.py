@@ -135,9 +135,8 @@ def _train(estimator: CriticEstimator, train: Batch, held_out: Batch, settings: 
 
     from ..training import Epochs, Trainer, TrainingSettings
 
-    how = TrainingSettings(
-        settings.learning_rate, settings.weight_decay, "plateau", factor=settings.plateau_factor, patience=settings.plateau_patience
-    )
+    plateau: dict[str, Any] = {"schedule": "plateau", "factor": settings.plateau_factor, "patience": settings.plateau_patience}
+    how = TrainingSettings(settings.learning_rate, "adam", settings.weight_decay, **plateau)
     source = Epochs(train, settings.minibatch, (seed,))
     curve: list[float] = []
     best: dict[str, Any] = {}

@@ -35,6 +35,11 @@ SOURCES: dict[str, str] = {
   booktitle = {Advances in Neural Information Processing Systems 32},
   year = {2019}
 }""",
+    "jordan2024muon": """@misc{jordan2024muon,
+  title = {Muon: An Optimizer for Hidden Layers in Neural Networks},
+  author = {Jordan, Keller and Jin, Yuchen and Boza, Vlado and You, Jiacheng and Cesista, Franz and Newhouse, Laker and Bernstein, Jeremy},
+  year = {2024}
+}""",
     "nguyen2010estimating": """@article{nguyen2010estimating,
   title = {Estimating Divergence Functionals and the Likelihood Ratio by Convex Risk Minimization},
   author = {Nguyen, XuanLong and Wainwright, Martin J. and Jordan, Michael I.},

@@ -96,7 +96,7 @@ class Amortized(Search):
         " cost; the best were compared again on further simulations, and the reported number comes from simulations that had no part in"
         " the choice."
     )
-    sources: ClassVar[tuple[str, ...]] = ("balandat2020botorch",)
+    sources: ClassVar[tuple[str, ...]] = ("balandat2020botorch", "jordan2024muon")
 
     def __post_init__(self) -> None:
         check_parts(self)

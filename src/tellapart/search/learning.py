@@ -101,7 +101,7 @@ def seconds_a_step(estimator: Estimator, job: Job, batch: int) -> float:
     """How long a step of training takes here, simulations included."""
     from ..training import Stream, Trainer, TrainingSettings
 
-    trainer = Trainer(estimator, TrainingSettings(pieces=2), TRIED)
+    trainer = Trainer(estimator, TrainingSettings(optimizer=estimator.optimizer, pieces=2), TRIED)
     source = Stream(estimator, Mixture(job.task), batch, (job.seed, 0))
     trainer.run(source, 4)  # compilers and caches
     began = perf_counter()
@@ -114,7 +114,7 @@ def learn_from_stream(plan: Plan, number: int, designs: Mixture, tell: Tell) -> 
     from ..training import Stream, Trainer, TrainingSettings
 
     file = plan.job.journal.file(CHECKPOINT)
-    how = TrainingSettings(learning_rate=plan.rate, schedule="cosine", clip=1.0, pieces=2)
+    how = TrainingSettings(plan.rate, plan.estimator.optimizer, clip=1.0, pieces=2)
     trainer = Trainer(plan.estimator, how, plan.steps, plan.job.seed)
     if file.exists():
         trainer.load(file)
@@ -172,7 +172,7 @@ def _early_stopping(plan: Plan, train: Simulations, held_out: Simulations, numbe
     from ..training import Stored, Trainer, TrainingSettings
 
     source = Stored(plan.estimator, train, min(plan.batch, len(train)), (plan.job.seed, plan.purpose, number), plan.unfinished)
-    how = TrainingSettings(learning_rate=plan.rate / 2, schedule="plateau", patience=4, clip=1.0, pieces=2)
+    how = TrainingSettings(plan.rate / 2, plan.estimator.optimizer, schedule="plateau", patience=4, clip=1.0, pieces=2)
     trainer, unseen = Trainer(plan.estimator, how, max(plan.steps, source.steps), plan.job.seed), plan.estimator.prepare(held_out)
     curve: list[float] = []
     best: dict[str, Any] = {}

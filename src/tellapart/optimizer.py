@@ -1,0 +1,94 @@
+"""Muon: steps that use all directions of a weight matrix alike.
+
+Adam scales every weight by itself. The gradient of a matrix is then still dominated by a few directions, and the others are learned
+late. Muon (Jordan et al. 2024) replaces the momentum M of a matrix, M = U S V^T, by U V^T: same directions, all of the same size. That is
+found without a decomposition, by a few steps of an iteration on M M^T that moves all singular values near 1. Biases and other weights
+that are no matrices are moved by Adam.
+
+What it gives here is measured by `benchmarks/optimizers.py`.
+
+References:
+    Jordan et al. (2024), Muon: an optimizer for hidden layers in neural networks.
+    Liu et al. (2025), Muon is scalable for LLM training (that one learning rate serves both).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Iterable
+
+import torch
+from torch import Tensor
+
+LIKE_ADAM = 0.2
+"""The root mean square of a step of Adam's, in learning rates: one learning rate then serves matrices and the rest (Liu et al. 2025)."""
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+"""Of the polynomial a x + b x^3 + c x^5, applied again and again, which moves x in (0, 1] near 1."""
+
+TURNS = 5
+"""How often it is applied."""
+
+
+class Muon(torch.optim.Optimizer):
+    """Muon for matrices, Adam for the rest.
+
+    Arguments:
+        weights: What is moved.
+        lr: The learning rate.
+        momentum: How much of the last matrix of momentum is kept.
+        betas: The same for Adam's two moments.
+    """
+
+    def __init__(self, weights: Iterable[Tensor], lr: float, momentum: float = 0.95, betas: tuple[float, float] = (0.9, 0.999)) -> None:
+        super().__init__(weights, {"lr": lr, "momentum": momentum, "betas": betas})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Move all weights that have a gradient."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    move = _orthogonal_step if _is_matrix(weight) else _adam_step
+                    weight.sub_(move(weight.grad, self.state[weight], group), alpha=group["lr"])
+
+
+def _is_matrix(weight: Tensor) -> bool:
+    return weight.ndim == 2 and min(weight.shape) > 1
+
+
+def _orthogonal_step(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    """The step of a matrix, for the learning rate 1."""
+    momentum: Tensor = state.setdefault("momentum", torch.zeros_like(gradient))
+    momentum.lerp_(gradient, 1 - group["momentum"])
+    ahead = gradient.lerp(momentum, group["momentum"])  # as Nesterov does
+    return orthogonal(ahead) * (LIKE_ADAM * math.sqrt(max(gradient.shape)))
+
+
+def _adam_step(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    """Adam's step, for the learning rate 1."""
+    first, second = group["betas"]
+    step = state.setdefault("step", torch.zeros(())).add_(1)
+    mean: Tensor = state.setdefault("mean", torch.zeros_like(gradient)).lerp_(gradient, 1 - first)
+    square: Tensor = state.setdefault("square", torch.zeros_like(gradient)).mul_(second).addcmul_(gradient, gradient, value=1 - second)
+    steps = int(step)
+    spread: Tensor = (square / (1 - second**steps)).sqrt_() + 1e-8
+    return torch.div(mean / (1 - first**steps), spread)
+
+
+def orthogonal(matrix: Tensor) -> Tensor:
+    """U V^T of a matrix U S V^T, nearly: singular values between about 0.7 and 1.2; small ones, far below the largest, stay smaller.
+
+    All turns of the iteration are made on the small square M M^T, and M is multiplied once in the end.
+    """
+    tall = matrix.shape[0] > matrix.shape[1]
+    wide = matrix.T if tall else matrix
+    wide = wide / (wide.norm() + 1e-12)
+    square, product = wide @ wide.T, torch.eye(len(wide), device=wide.device)
+    a, b, c = COEFFICIENTS
+    for _ in range(TURNS):
+        turn = torch.addmm(square, square, square, beta=b, alpha=c)
+        turn.diagonal().add_(a)
+        product, square = turn @ product, turn @ square @ turn
+    found: Tensor = product @ wide
+    return found.T if tall else found
