@@ -104,7 +104,7 @@ class Learning:
         if file is not None and file.is_file():
             load_weights(file, network)
             return network
-        steps = self.steps or 2000 + 1250 * complete.widest
+        steps = self.steps or 2000 + 800 * complete.widest
         designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
         network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
         how = TrainingSettings(network.learning_rate, network.optimizer, clip=1.0, pieces=2)

@@ -11,6 +11,10 @@ from ..tasks.base import Task
 from .base import Encoder
 
 
+PER_LOG = 0.3
+"""Brings logarithms of sums to about the size of averages."""
+
+
 class PooledEncoder(Encoder):
     """Trials are described one by one, then pooled: what `SequenceEncoder` and `HistoryEncoder` share.
 
@@ -18,12 +22,14 @@ class PooledEncoder(Encoder):
     blocks are
 
         sum_t h_t                         what happened, whatever the order: the form of a log likelihood without memory;
+        log(1 + sum_t h_t)                the same as counts enter an evidence, by their logarithms: once against never is much, ten
+                                          times against nine is little;
         sum_t e_t e_{t-l}^T, l = 1 … L    what followed what at a distance l: transition counts of learned symbols;
         sum_t e_t m_t^T                   what followed what was last kept in mind, m_{t+1} = k_t m_t + e_t, where k_t in (0, 1)
                                           is how much of the memory outlives trial t, learned from that trial.
 
     The last two are for models with a latent state that moves from trial to trial: a memory passes over trials that say
-    nothing about it. All are sums, so that the number of trials and blocks is free, and order is kept at the price of a few small
+    nothing about it. All come from sums, so that the number of trials and blocks is free, and order is kept at the price of a few small
     matrix products. A linear layer turns them into summary statistics.
 
     Arguments:
@@ -53,7 +59,7 @@ class PooledEncoder(Encoder):
         # hidden units, symbols and k_t of a trial in one matrix product: what they read is the largest tensor there is
         self.second = nn.Linear(width, width + symbols + memories)
         self.split = [width, symbols, memories]
-        self.last = nn.Linear(width + (self.lags + memories) * symbols**2 + 1, summaries)
+        self.last = nn.Linear(2 * width + (self.lags + memories) * symbols**2 + 1, summaries)
         self.per_trial = 1.0 / task.trials
 
     @abstractmethod
@@ -71,7 +77,8 @@ class PooledEncoder(Encoder):
         kept = torch.where(mask > 0, torch.sigmoid(keep), 1.0).flatten(0, 1)
         pairs.append(torch.bmm(symbols.transpose(1, 2), self._memories(symbols, kept)))
         followed = torch.cat([pair.flatten(1) for pair in pairs], dim=-1).reshape(n, inputs.shape[1], -1).sum(1)
-        summaries: Tensor = self.last(torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.per_trial)
+        sums = torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.per_trial
+        summaries: Tensor = self.last(torch.cat([sums, PER_LOG * torch.log1p(happened)], dim=-1))
         return summaries
 
     def _memories(self, symbols: Tensor, kept: Tensor) -> Tensor:

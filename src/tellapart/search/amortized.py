@@ -187,7 +187,7 @@ class Amortized(Search):
 
     def total_steps(self, question: Question) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
-        return self.steps or (2000 + 1250 * question.widest if question.about_parameters else 6500)
+        return self.steps or (2000 + 800 * question.widest if question.about_parameters else 4000)
 
 
 class _Finder:
