@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from ..tasks.base import Task
 from .base import Encoder
 
-
 PER_LOG = 0.3
 """Brings logarithms of sums to about the size of averages."""
 
