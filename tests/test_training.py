@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import tellapart as ta
+from tellapart.errors import RunError
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
 from tellapart.tasks.sampling import sample
@@ -208,3 +209,19 @@ def test_the_moments_of_a_resumed_optimizer_are_where_its_weights_are(optimizer,
     here = Trainer(estimator(), settings, 5)
     here.load(tmp_path / "checkpoint")
     assert all(moment.device.type == "cpu" for weight in here.weights for moment in here.optimizer.state[weight].values())
+
+
+def test_what_another_version_made_is_refused_with_what_to_do(tmp_path):
+    trainer = Trainer(estimator(), TrainingSettings(optimizer="adam"), 5)
+    trainer.run(Epochs(data(), 16, (1,)), until=1)
+    trainer.save(tmp_path / "checkpoint")
+    save_weights(tmp_path / "weights", trainer.estimator)
+    wider = ta.PosteriorEstimator(QUESTION, ta.SequenceEncoder(TASK, 8, 9, 2, 1, 1, 4), hidden=(8,))
+    for load in (
+        lambda: load_weights(tmp_path / "weights", wider),
+        lambda: Trainer(wider, TrainingSettings(optimizer="adam"), 5).load(tmp_path / "checkpoint"),
+        lambda: Trainer(estimator(), TrainingSettings(optimizer="muon"), 5).load(tmp_path / "checkpoint"),
+    ):
+        with pytest.raises(RunError, match="another version") as refused:
+            load()
+        assert "--fresh" in str(refused.value)

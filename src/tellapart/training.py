@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .behavior import Behavior
+from .errors import RunError
 from .estimators.base import Batch, Estimator
 from .files import written_whole
 from .models.failures import Failure
@@ -330,7 +331,9 @@ class Trainer:
         with safe_open(path, "pt") as file:
             state = json.loads(file.metadata()["trainer"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        self.estimator.load_state_dict({name.removeprefix("weights."): t for name, t in tensors.items() if name.startswith("weights.")})
+        if state["settings"].get("optimizer") != self.settings.optimizer:
+            raise _made_otherwise(path)
+        _set_weights(self.estimator, {name.removeprefix("weights."): t for name, t in tensors.items() if name.startswith("weights.")}, path)
         for index, weight in enumerate(self.weights):
             prefix = f"optimizer.{index}."
             moments = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
@@ -387,5 +390,17 @@ def load_weights(path: Path, estimator: torch.nn.Module) -> None:
     """Read an estimator's weights into it."""
     from safetensors.torch import load_file
 
-    estimator.load_state_dict(load_file(path))
+    _set_weights(estimator, load_file(path), path)
     estimator.eval()
+
+
+def _set_weights(estimator: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        estimator.load_state_dict(tensors)
+    except RuntimeError as error:  # names or shapes that do not fit
+        raise _made_otherwise(path) from error
+
+
+def _made_otherwise(path: Path) -> RunError:
+    fix = "begin anew (what is in the run folder is lost): tellapart design STUDY --fresh; or use the version of before"
+    return RunError("The network that is kept there was made by another version of tellapart.", where=str(path), fix=fix)
