@@ -1,4 +1,4 @@
-"""The worked examples: sound as they are, and better designs than the customary ones, by the exact reference."""
+"""The worked examples: better designs than the customary ones, by the exact reference. That they are sound: `contracts/`."""
 
 from pathlib import Path
 
@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.scaffold import known_examples
-from tellapart.testing import check_model, check_task
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-
-
-@pytest.mark.parametrize("name", known_examples())
-def test_examples_are_sound(name):
-    study = ta.Study.from_file(EXAMPLES / name)
-    assert check_task(study.task).findings == ()
-    for model in study.models:
-        assert check_model(model, study.task).findings == ()
 
 
 BETTER = {

@@ -133,7 +133,7 @@ def test_compiled_and_uncompiled_are_the_same_participants(kind):
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_every_bandit_can_be_played(task):
-    model, (parameters, designs) = KalmanUCB(), draws(KalmanUCB(), 30, task=task)
+    model, (parameters, designs) = SHIPPED["q-learning"](), draws(SHIPPED["q-learning"](), 30, task=task)
     compiled = model.simulate(parameters, designs, np.random.default_rng(1), task)
     assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), task))
     np.testing.assert_array_equal(compiled.mask.sum(-1), task.lengths(designs))
@@ -453,7 +453,7 @@ def test_what_comes_next():
 # ---- what cannot be compiled, and mistakes
 
 
-def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line():
+def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line(monkeypatch):
     @ta.agent(name="sorter", parameters=UNIT)
     class Sorter:
         def start(self, arms):
@@ -476,7 +476,8 @@ def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line():
         warnings.simplefilter("ignore", NotCompiled)
         score = model.log_likelihood(parameters, behavior, designs, SMALL)
     assert (score < 0).all()
-    checked = check_model(model, ta.BernoulliBandit(arms=3, blocks=1, trials=3))  # plain Python is slow, and few trials say it too
+    monkeypatch.setattr("tellapart.testing.models.SECONDS", 0.1)  # plain Python is slow; few trials of few people say it too
+    checked = check_model(model, ta.BernoulliBandit(arms=3, blocks=1, trials=3))
     assert checked.how == "not compiled"
     assert any(f"line {line}" in (finding.where or "") for finding in checked.findings)
 

@@ -15,7 +15,7 @@ from tellapart.journal import Journal
 from tellapart.search.learning import Mixture
 from tellapart.workers import Workers
 
-TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=12)
+TASK, SHORT = (ta.BernoulliBandit(arms=2, blocks=2, trials=trials) for trials in (12, 6))
 FEW = {"survey": 16, "finalists": 2, "baselines": 2, "baseline_simulations": 200}
 SMALL = ta.Amortized(steps=40, survey_simulations=50, finalist_simulations=100, **FEW)
 TELL = ta.Study(TASK, [ta.WSLTS(), ta.AEG()], search=SMALL, seed=3)
@@ -110,43 +110,43 @@ def test_the_budget_is_kept(tmp_path):
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A study and what its search found, trained for a while; made once."""
+    """A study of a few trials and what its search found, trained for a while; made once."""
 
     @cache
-    def search(goal, models, estimator):
-        how = ta.Amortized(estimator=estimator, steps=600, survey_simulations=200, finalist_simulations=500, **FEW)
-        study = ta.Study(TASK, models, goal, search=how)
+    def search(goal, models, steps, estimator):
+        how = ta.Amortized(estimator=estimator, steps=steps, survey_simulations=200, finalist_simulations=500, **FEW)
+        study = ta.Study(SHORT, models, goal, search=how)
         return study, find(study, tmp_path_factory.mktemp(goal))
 
     return search
 
 
 @pytest.mark.parametrize(
-    ("goal", "models", "floor", "estimator"),
+    ("goal", "models", "floor", "steps", "estimator"),
     [
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, ta.PosteriorEstimator),
-        ("estimate", (ta.AEG(),), 0.9, ta.PosteriorEstimator),
-        ("both", (ta.WSLTS(), ta.AEG()), 0.85, ta.PosteriorEstimator),
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, ta.NWJEstimator),
+        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, 200, ta.PosteriorEstimator),
+        ("estimate", (ta.AEG(),), 0.9, 250, ta.PosteriorEstimator),
+        ("both", (ta.WSLTS(), ta.AEG()), 0.85, 200, ta.PosteriorEstimator),
+        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, 400, ta.NWJEstimator),
     ],
 )
-def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, models, floor, estimator):
+def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, models, floor, steps, estimator):
     """On the same participants, so that what is common to both cancels; above by more than four standard errors of the difference:
     false-alarm rate below 4e-5 for each design."""
-    study, found = searched(goal, models, estimator)
-    for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), TASK.baseline(1, np.random.default_rng(5))[0]):
+    study, found = searched(goal, models, steps, estimator)
+    for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), SHORT.baseline(1, np.random.default_rng(5))[0]):
         ours = found.estimator.pointwise(found.estimator.simulate(design, 1000, np.random.default_rng(9)))
-        exact = exact_pointwise(TASK, study.question, design, 1000, np.random.default_rng(9))
+        exact = exact_pointwise(SHORT, study.question, design, 1000, np.random.default_rng(9))
         above = ours.minus(exact)
         assert above.nats < 4 * above.se
         assert ours.estimate().nats > floor * exact.estimate().nats
 
 
 def test_information_grows_with_trials_and_blocks(searched):
-    _, found = searched("estimate", (ta.AEG(),), ta.PosteriorEstimator)
-    curve = {(p.blocks, p.trials): p.information.nats for p in information_curve(found.estimator, found.design, n=2000, points=4)}
-    assert curve[2, 12] > curve[1, 12] > curve[1, 3]
-    assert curve[2, 12] > curve[2, 3]
+    _, found = searched("estimate", (ta.AEG(),), 250, ta.PosteriorEstimator)
+    curve = {(p.blocks, p.trials): p.information.nats for p in information_curve(found.estimator, found.design, n=2000, points=3)}
+    assert curve[2, 6] > curve[1, 6] > curve[1, 2]
+    assert curve[2, 6] > curve[2, 2]
 
 
 def test_designs_to_train_on_reach_the_whole_space():

@@ -23,11 +23,20 @@ def trained(question, steps):
     return estimator
 
 
-@pytest.mark.parametrize(("question", "steps"), [(NUISANCE, 700), (PRIOR, 2500)], ids=["a nuisance parameter", "a prior over models"])
-def test_within_three_percent_of_exact_and_not_above_it(question, steps):
+@pytest.mark.parametrize(
+    ("question", "steps", "n", "gap"),
+    [
+        pytest.param(NUISANCE, 250, 500, 0.15, id="a nuisance parameter"),
+        pytest.param(PRIOR, 400, 1500, 0.15, id="a prior over models"),
+        pytest.param(NUISANCE, 700, 1500, 0.03, id="a nuisance parameter, trained to the end", marks=pytest.mark.slow),
+        pytest.param(PRIOR, 2500, 1500, 0.03, id="a prior over models, trained to the end", marks=pytest.mark.slow),
+    ],
+)
+def test_near_the_exact_value_and_not_above_it(question, steps, n, gap):
     """On the same participants, so that what is common to both cancels; above by four standard errors: false alarm below 4e-5 for each
-    design. `benchmarks/engine.py epsilon prior` does the same at the paper's sizes, with the search."""
-    estimator, n = trained(question, steps), 1500
+    design. That 3 % are reached in seconds where networks learn more quickly is in `estimators/test_posterior.py`;
+    `benchmarks/engine.py epsilon prior` does the same as here at the paper's sizes, with the search."""
+    estimator = trained(question, steps)
     for design in DESIGNS:
         simulations = question.simulate(TASK, design, n, np.random.default_rng(7))
         ours = estimator.pointwise(estimator.prepare(simulations))
@@ -35,7 +44,7 @@ def test_within_three_percent_of_exact_and_not_above_it(question, steps):
         exact = exact_values(TASK, question, simulations, evidence)
         above, se = stratified(ours.values - exact, simulations.model, question.prior)
         assert above < 4 * se
-        assert above > -0.03 * stratified(exact, simulations.model, question.prior)[0]
+        assert above > -gap * stratified(exact, simulations.model, question.prior)[0]
 
 
 def test_the_prior_is_the_share_of_participants_and_bounds_the_information():
