@@ -73,13 +73,11 @@ def exact_nats(policy: Policy, people: Simulations) -> Floats:
     return exact_values(task, question, people, log_evidences(task, question, people.behavior, people.designs))
 
 
-def divergence(policy: Policy, people: Simulations) -> Floats:
+def divergence(model: ta.LikelihoodModel, task: ta.Task, people: Simulations) -> Floats:
     """The divergence of each participant's exact posterior from the prior, (N,): its mean is the information too, with far less noise.
 
     The mean of log p(theta | y) / p(theta) over theta drawn from the exact posterior of y, in the place of the one true theta.
     """
-    model, task = policy.way.question.models[0], policy.task
-    assert isinstance(model, ta.LikelihoodModel)
     points = prior_points(model, tuple(model.parameters))
     count, values = len(next(iter(points.values()))), []
     for i in range(len(people)):
@@ -92,13 +90,14 @@ def divergence(policy: Policy, people: Simulations) -> Floats:
 
 def in_batches(policy: Policy, n: int, seed: int, batch: int = BATCH) -> list[Played]:
     """Adaptive participants, a batch at a time."""
-    batches = []
+    batches, (model,) = [], policy.way.question.models
+    assert isinstance(model, ta.LikelihoodModel)
     for number, first in enumerate(range(0, n, batch)):
         size = min(batch, n - first)
         people = policy.way.question.simulate(policy.task, policy.plan, size, np.random.default_rng([seed, number]))
         batches.append(play(policy, people, np.random.default_rng([seed, number, 1])))
         values = np.concatenate([exact_nats(policy, one.simulations) for one in batches])
-        smooth = np.concatenate([divergence(policy, one.simulations) for one in batches])
+        smooth = np.concatenate([divergence(model, policy.task, one.simulations) for one in batches])
         line = f"{len(values)} participants: {values.mean():.3f} ± {values.std(ddof=1) / len(values) ** 0.5:.3f} nats by likelihood"
         line += f", by divergence {smooth.mean():.3f} ± {smooth.std(ddof=1) / len(values) ** 0.5:.3f}"
         seconds = [len(one) * float(s) for one in batches for s in one.seconds[0]]
@@ -112,7 +111,7 @@ def discounting(n: int = 500, batch: int = BATCH) -> None:
     in_batches(policy, n, 11, batch)
     people = policy.way.question.simulate(policy.task, policy.task.baseline(n, np.random.default_rng(5)), n, np.random.default_rng(12))
     values = exact_nats(policy, people)
-    smooth = divergence(policy, people)
+    smooth = divergence(money.hyperbolic(), policy.task, people)
     line = f"24 customary questions: {values.mean():.3f} ± {values.std(ddof=1) / n**0.5:.3f} nats"
     print(f"{line}, by divergence {smooth.mean():.3f} ± {smooth.std(ddof=1) / n**0.5:.3f}")
 
