@@ -68,6 +68,7 @@ on_error = "skip"
 SMALL = (
     "steps = 30\nsurvey = 16\nsurvey_simulations = 60\nfinalists = 2\nfinalist_simulations = 400\nbaselines = 2\nbaseline_simulations = 60"
 )
+BUDGET = f"simulations = 10000\n{SMALL}"
 BAYESOPT = 'method = "bayesopt"\nevaluations = 3\ninitial = 2\nfinalists = 1\nbaselines = 1\ndraws = 1500\nheld_out = 500\nepochs = 1'
 DESIGN = "0.3,0.6"
 
@@ -93,22 +94,8 @@ def cluster():
         yield workers.client.scheduler.address
 
 
-@pytest.mark.parametrize(
-    ("search", "on_cluster"),
-    [(SMALL, False), (f"simulations = 10000\n{SMALL}", True), pytest.param(BAYESOPT, True, marks=pytest.mark.slow)],
-    ids=["fresh simulations here", "budget on a cluster", "bayesopt on a cluster"],
-)
-def test_every_command_goes_through(tmp_path, search, on_cluster, request, monkeypatch):
-    monkeypatch.setattr("tellapart.testing.models.SECONDS", 100.0)  # on a busy machine too, enough are simulated to see some fail
-    folder, workers = tmp_path / "study", ["--dask", request.getfixturevalue("cluster")] if on_cluster else ["--workers", "1"]
-    write_study(folder, search)
-    assert "cannot be simulated" in CliRunner().invoke(app, ["check", str(folder)]).stderr
-    simulated = json.loads(printed("simulate", folder, "--design", DESIGN, "--n", 4000, "--out", folder / "data.csv", "--json"))
-    assert simulated["participants"] == 4000
-    assert 0 < simulated["failed"] < 20
-    assert pd.read_csv(folder / "data.csv")["rare.p"].max() <= 0.999
-    exact = json.loads(printed("exact", folder, "--design", DESIGN, "--n", 300, "--seed", 7, "--json"))["designs"][0]
-    assert exact["kind"] == "exact"
+def designed(folder, *workers):
+    """Find a design and evaluate another; who failed is known afterwards, and said."""
     words = printed("design", folder, *workers)
     failures = [json.loads(line) for line in (folder / "run" / "failures.jsonl").read_text().splitlines()]
     assert failures
@@ -117,7 +104,22 @@ def test_every_command_goes_through(tmp_path, search, on_cluster, request, monke
     assert "with what is left of the prior (failures.jsonl)" in words
     estimate = json.loads(printed("evaluate", folder, "--design", DESIGN, *workers, "--json"))["designs"][0]
     assert estimate["kind"] == "lower bound"
-    if "bayesopt" not in search:
+
+
+@pytest.mark.parametrize("search", [SMALL, pytest.param(BAYESOPT, marks=pytest.mark.slow)], ids=["amortized", "bayesopt"])
+def test_every_command_goes_through(tmp_path, search, monkeypatch):
+    monkeypatch.setattr("tellapart.testing.models.SECONDS", 100.0)  # on a busy machine too, enough are simulated to see some fail
+    folder = tmp_path / "study"
+    write_study(folder, search)
+    assert "cannot be simulated" in CliRunner().invoke(app, ["check", str(folder)]).stderr
+    simulated = json.loads(printed("simulate", folder, "--design", DESIGN, "--n", 4000, "--out", folder / "data.csv", "--json"))
+    assert simulated["participants"] == 4000
+    assert 0 < simulated["failed"] < 20
+    assert pd.read_csv(folder / "data.csv")["rare.p"].max() <= 0.999
+    exact = json.loads(printed("exact", folder, "--design", DESIGN, "--n", 300, "--seed", 7, "--json"))["designs"][0]
+    assert exact["kind"] == "exact"
+    designed(folder, "--workers", "1")
+    if search == SMALL:
         assert json.loads(printed("curve", folder, "--n", 2000, "--points", 2, "--json"))["curve"]
     printed("validate", folder, "--n", 300, "--exact", 100, "--reader", 600)
     pd.read_csv(folder / "data.csv").query("participant < 50").to_csv(folder / "data.csv", index=False)
@@ -125,6 +127,12 @@ def test_every_command_goes_through(tmp_path, search, on_cluster, request, monke
     assert len(pd.read_csv(folder / "who.csv")) == 50
     printed("report", folder)
     assert "could not be simulated" in (folder / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("search", [BUDGET, pytest.param(BAYESOPT, marks=pytest.mark.slow)], ids=["budget", "bayesopt"])
+def test_failures_elsewhere_are_known_here(tmp_path, search, cluster):
+    write_study(tmp_path / "study", search)
+    designed(tmp_path / "study", "--dask", cluster)
 
 
 class Watched(Workers):
@@ -135,7 +143,7 @@ class Watched(Workers):
         return Workers(1).map(function, pieces)
 
 
-@pytest.mark.parametrize("search", [f"simulations = 10000\n{SMALL}", BAYESOPT], ids=["budget", "bayesopt"])
+@pytest.mark.parametrize("search", [BUDGET, BAYESOPT], ids=["budget", "bayesopt"])
 def test_workers_know_nothing_of_the_run_folder(tmp_path, search):
     """Whoever does not know where it is cannot write to it; what failed is written by the run nevertheless."""
     study, folder = write_study(tmp_path / "study", search), tmp_path / "elsewhere"
@@ -213,7 +221,7 @@ def truncated(simulations, d):
 def test_the_bound_stays_a_bound_where_a_part_of_the_prior_fails(tmp_path):
     """On the same participants, by no more than four standard errors above the information that is left; taken for the whole prior, it
     would be 0.03 nats, many times as much, above it."""
-    search = ta.Amortized(steps=600, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
+    search = ta.Amortized(steps=300, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
     study, n = ta.Study(NoisyReadings(), Fainthearted(), "estimate", search=search, on_error="skip"), 8000
     estimator = search.find(ta.Job(study.task, study.question, 1, Journal(tmp_path))).estimator
     for d in (1.0, 2.0, 3.0):
