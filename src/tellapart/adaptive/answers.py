@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from ..models.base import Model
 from ..models.failures import attempt
 from ..networks.heads import perceptron
+from ..optimizer import Muon
 from ..priors import Prior, on_normal_scale, sample_priors
 from ..progress import Progress, unheard
 from ..question import Question
@@ -37,8 +38,8 @@ WIDTH, TRIES = 64, 4
 POINTS = 4096
 """Points of the prior of each model."""
 
-STEPS, EXAMPLES, RATE = 3000, 4096, 4e-3
-"""Steps of training for each model, simulated blocks in each, and Adam's rate at its peak."""
+STEPS, EXAMPLES, RATE = 3000, 4096, 2e-2
+"""Steps of training for each model, simulated blocks in each, and the learning rate at its peak."""
 
 
 class Law(nn.Module):
@@ -121,7 +122,7 @@ def learn_answers(task: Task, question: Question, codes: Codes, seed: int, steps
         answers = Answers(task, question, codes)
     for m, model in enumerate(question.models):
         source = _Source(answers, model, m, seed)
-        optimizer = torch.optim.Adam(answers.laws[m].parameters(), RATE, fused=True)
+        optimizer = Muon(answers.laws[m].parameters(), RATE)
         for step in range(steps):
             optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
             z, x, code = source.batch(step, hard=step > steps // 10)
