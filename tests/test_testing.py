@@ -44,6 +44,11 @@ def findings(model, task=TASK, **settings):
     return "\n".join(map(str, check_model(model, task, raise_errors=False, **settings).findings))
 
 
+def seeds(count):
+    """The first seed, and others when they are asked for; `benchmarks/checks.py` has hundreds."""
+    return pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))])
+
+
 def learner(wrong="", bias=0.0):
     """Learns what arms are worth and likes to repeat itself; `wrong` says what is wrong with its rewards, `bias` how it likes arm 2."""
     priors = {"keenness": ta.Uniform(0, 9), "stickiness": ta.Normal(0, 1)}
@@ -110,7 +115,7 @@ def test_who_knows_the_design_is_found():
     assert "beyond what is recorded" in findings(model_of(clairvoyant))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6)
 @pytest.mark.parametrize("model", [ta.WSLTS(), ta.GLS("released"), learner()], ids=lambda model: model.name)
 def test_no_false_alarms(model, seed):
     """Less than one alarm in 10,000 checks; `benchmarks/checks.py` makes hundreds of them."""
@@ -183,7 +188,7 @@ def test_a_binary_field_can_stand_for_two_columns():
 # -- other mistakes
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_hungry_models_are_no_mixers(seed):
     """A model that draws a different number of random numbers each time: bytes differ, participants do not depend on each other."""
 
@@ -461,7 +466,7 @@ def drifter(parameters, designs, rng, task):
     return environment.behavior
 
 
-@pytest.mark.parametrize("seed", range(3))
+@seeds(3)
 @pytest.mark.parametrize("kind", ["bernoulli-bandit", "gaussian-bandit", "restless-bandit", "reversal-bandit", "budget-bandit"])
 def test_who_plays_the_environment_is_sound(kind, seed):
     assert findings(drifter(), find_part("task", kind)(arms=3, blocks=2), seed=seed) == ""
@@ -516,7 +521,7 @@ def chaser(parameters, designs, rng, task, *, spread: float = 1.0, twice: bool =
     return {"choice": choices, "gain": gains}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_real_outcomes_that_are_right(seed):
     assert findings(chaser(), Gains(), seed=seed) == ""
 
