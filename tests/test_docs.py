@@ -1,4 +1,4 @@
-"""Documentation that cannot fall behind: every command and public name is described, and the README's code runs."""
+"""Documentation that cannot fall behind: every command, option and public name is described. That what pages show runs: test_pages.py."""
 
 import re
 import shlex
@@ -14,6 +14,8 @@ from tellapart.cli import app
 ROOT = Path(__file__).parents[1]
 COMMANDS = get_command(app).commands
 each_command = pytest.mark.parametrize("name", sorted(COMMANDS))
+pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+each_page = pytest.mark.parametrize("path", pages, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 @each_command
@@ -44,15 +46,7 @@ def code_blocks(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
-def test_python_examples_run(path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    names = {"__name__": path.stem}
-    for block in code_blocks(path):
-        exec(block, names)  # our own text, run as a reader would
-
-
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
+@each_page
 def test_what_pages_build_on_is_public(path):
     """Code on pages imports `tellapart` and `tellapart.testing`, and nothing from inside."""
     inside = [
@@ -61,16 +55,55 @@ def test_what_pages_build_on_is_public(path):
     assert not inside
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name)
-def test_commands_on_pages_exist_with_their_options(path):
-    """Those of the tutorial are also run, by test_tutorial.py; summaries with brackets are held to the options by the test above."""
-    lines = [
-        line.removeprefix("$ ") for block in re.findall(r"```console\n(.*?)```", path.read_text(), re.DOTALL) for line in block.splitlines()
-    ]
-    for line in lines:
-        if line.startswith("tellapart ") and "[" not in line and "(" not in line:
-            _, name, *words = shlex.split(line, comments=True)
-            COMMANDS[name].make_context(name, words)  # raises for what it does not know
+@each_page
+def test_commands_within_sentences_exist_with_their_options(path):
+    """Those in blocks are run, by test_pages.py. Words in capitals, and what follows …, stand for something."""
+    text = re.sub(r"^( *)```.*?^\1```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for line in re.findall(r"`(tellapart [^`]+)`", text):
+        _, name, *words = shlex.split(line.partition("…")[0])
+        if not name.startswith("-"):
+            assert {word for word in words if word.startswith("--")} <= options_of(name), line
+
+
+@each_command
+def test_the_summary_of_a_command_has_its_options_and_no_others(name):
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text()
+    summary = re.search(rf"^tellapart {name}\b.*$", page, re.MULTILINE)[0]
+    assert set(re.findall(r"--[\w-]+", summary)) == options_of(name) - {"--help"}
+
+
+def options_of(name):
+    return {option for parameter in COMMANDS[name].params for option in parameter.opts if option.startswith("--")} | {"--help"}
+
+
+def test_settings_of_the_search_have_the_defaults_that_pages_say():
+    page = (ROOT / "docs" / "explanation" / "engine.md").read_text().split("## Settings")[1]
+    search = tellapart.Amortized()
+    for names, defaults in re.findall(r"^\| (`[^|]+`) \| ([\d.]+(?:, [\d.]+)*) \|", page, re.MULTILINE):
+        said = dict(zip(re.findall(r"`(\w+)`", names), map(float, defaults.split(", ")), strict=True))
+        assert said == {name: getattr(search, name) for name in said}
+    models, one = tellapart.Question((tellapart.WSLTS(), tellapart.AEG())), tellapart.Question((tellapart.AEG(),), "estimate")
+    least, two = search.total_steps(models), search.total_steps(one)  # AEG has two parameters
+    each = (search.total_steps(tellapart.Question((tellapart.GLS(),), "estimate")) - two) // 3  # GLS has five
+    assert f"| `steps` | {least} to tell models apart, else {two - 2 * each} and {each} for each parameter |" in page
+    sizes = (ROOT / "docs" / "explanation" / "sizes.md").read_text()
+    assert f"| discriminate | {least:,} |" in sizes
+    assert f"| estimate | {two - 2 * each:,}, and {each:,} for each parameter |" in sizes
+    assert f"takes {least:,} steps of {search.batch} simulated participants, {least * search.batch / 1e6:.1f} million" in sizes
+
+
+SPECIAL = ("nats", "nuisance", "contraction", "NWJ", "InfoNCE", "flow", "surveys?", "finalists?", "lower bounds?", "critics?", "exceedance")
+
+
+@each_page
+def test_special_words_lead_to_the_glossary_where_a_page_first_uses_them(path):
+    if path.parent.name == "reference":  # where they are looked up
+        return
+    text = re.sub(r"^( *)```.*?^\1```|^#.*?$|!\[[^\]]*\]\([^)]*\)|`[^`\n]*`", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    links = [link.span() for link in re.finditer(r"\[[^\]]*\]\([^)]*glossary\.md#[^)]*\)", text)]
+    for word in SPECIAL:
+        first = re.search(rf"\b{word}\b", text)
+        assert first is None or any(start < first.start() < end for start, end in links), first[0]
 
 
 def test_every_page_is_in_the_menu():
