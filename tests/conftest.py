@@ -8,12 +8,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: proce
 sys.path.insert(0, str(Path(__file__).parent))
 
 LONG = (
+    "test_pages.py",
+    "test_tutorial.py",
     "search/test_amortized.py",
     "test_skipping.py",
     "models/test_agents.py",
     "contracts/test_contracts.py",
     "search/test_questions.py",
-    "test_docs.py",
     "test_cli.py",
     "estimators/test_posterior.py",
     "validation/test_calibration.py",

@@ -20,7 +20,7 @@ import subprocess
 import threading
 import tomllib
 import urllib.request
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
@@ -58,9 +58,16 @@ SMALLER = {
     "exact": "--n 60",
     "power": "--n 300",
     "serve": "--port 0",  # whatever else listens on this machine
-    "validate": "--n 100 --exact 20",
+    "validate": "--n 100 --exact 0 --reader 0",
 }
 """Options that commands are given in addition, for the same reason; of an option given twice the last one counts."""
+FEWER = {
+    "adaptive.by_answers": {"EVERYWHERE": 24, "SOME": 24},
+    "groups.population": {"GROUPS": 20, "SWEEPS": 20},
+    "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
+    "groups.predictive": {"SIMULATED": 600},
+}
+"""How much is looked at or drawn inside of commands that have no option for it."""
 SHARED = ("design", "report", "validate")
 """Commands whose result is a matter of the study and the options alone."""
 PEOPLE = 2
@@ -157,7 +164,7 @@ class Small:
         if name in SHARED:
             return self.once(name, study, words[2:])
         alone = name == "serve" and "--simulate" not in words
-        with Visitors(study) if alone else few_groups() if name == "power" else nullcontext():
+        with few_points(), Visitors(study) if alone else nullcontext():
             printed = tellapart([*words, *SMALLER.get(name, "").split()], said)
         if name == "new":
             make_small(study / "study.toml", words[-1])
@@ -170,7 +177,8 @@ class Small:
         if key not in self.printed:
             if name == "report" and not (study / "run" / "validation.json").is_file():
                 self.once("validate", study, [])  # or it would make larger checks
-            printed = tellapart([name, str(study), *options, *SMALLER.get(name, "").split()])
+            with few_points():
+                printed = tellapart([name, str(study), *options, *SMALLER.get(name, "").split()])
             shutil.copytree(study, kept, ignore=shutil.ignore_patterns("*.toml", "*.sqlite*", "*.token"))
             self.printed[key] = printed.replace(str(study), "STUDY")
         shutil.copytree(kept, study, dirs_exist_ok=True)
@@ -194,14 +202,23 @@ def make_small(file, example):
 
 
 @contextmanager
-def few_groups():
-    """`power` draws one small group of each size: with a network that has learned little it would go on to hundreds of large ones."""
+def few_points():
+    """Curves have few points, each from few people: that of a report, and that of `power`, which goes on to large groups. And `FEWER`."""
+    from tellapart import curve
     from tellapart.groups import power, power_models, power_parameters
 
-    def curve(*what, **settings):
+    def information(*what, _whole=curve.information_curve, **settings):
+        return _whole(*what, **{**settings, "n": 200, "points": 2})
+
+    def people(*what, **settings):
         return power.power_curve(*what, **{**settings, "stages": ((5, 8),), "studies": 1})
 
-    with patch.object(power_models, "power_curve", curve), patch.object(power_parameters, "power_curve", curve):
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(curve, "information_curve", information))
+        for module in (power_models, power_parameters):
+            stack.enter_context(patch.object(module, "power_curve", people))
+        for module, numbers in FEWER.items():
+            stack.enter_context(patch.multiple(f"tellapart.{module}", **numbers))
         yield
 
 

@@ -65,6 +65,16 @@ def test_commands_within_sentences_exist_with_their_options(path):
             assert {word for word in words if word.startswith("--")} <= options_of(name), line
 
 
+@each_page
+def test_what_sentences_tell_to_make_or_to_run_is_there(path):
+    text = path.read_text()
+    for folder, target in re.findall(r"`make(?: -C ([\w/]+))?(?: ([a-z][\w-]*))?[^`]*`", text):
+        makefile = (ROOT / folder / "Makefile").read_text()
+        assert not target or re.search(rf"^(?:STUDIES :=.*\b{target}\b|{target}:)", makefile, re.MULTILINE), target
+    for program in re.findall(r"`(?:python\s+)?((?:benchmarks|docs|tests|src|examples|notebooks)/[\w/.-]+)", text):
+        assert (ROOT / program).exists() or "yours" in program or "run" in program, program
+
+
 @each_command
 def test_the_summary_of_a_command_has_its_options_and_no_others(name):
     page = (ROOT / "docs" / "reference" / "commands.md").read_text()

@@ -64,8 +64,9 @@ class Sorter:
         return np.full(arms, 0.5)
 
     def choose(self, state):
-        values = {"value": state, "name": "sorter"}
-        return ta.softmax(self.beta * values["value"])
+        arms = len(state)
+        worth = sorted(range(arms), key=lambda arm: state[arm])
+        return ta.softmax(self.beta * np.array(worth))
 
     def learn(self, state, choice, reward):
         state[choice] += 0.5 * (reward - state[choice])
