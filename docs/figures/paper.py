@@ -69,7 +69,8 @@ writes them ([convention](../reference/models.md#two-conventions) "paper").
   Beta(2, 2), the custom since Steyvers, Lee and Wagenmakers (2009); *ours*: what `tellapart design` recommends.
 - *exact*: information by likelihood, from {N:,} simulated participants, all designs facing the same agents. The three models have
   likelihoods; nothing in the search uses them.
-- *estimate*: what tellapart's default engine says, a [lower bound](../reference/glossary.md#lower-bound) learned from simulations alone; here on the same participants.
+- *estimate*: what tellapart's default engine says, a [lower bound](../reference/glossary.md#lower-bound) learned from simulations
+  alone; here on the same participants.
 - *published method*: the bound of the paper's own procedure at that design, with its settings: a network trained there on 40,000
   simulations. It is what the paper's search compares designs by.
 
