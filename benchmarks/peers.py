@@ -1,19 +1,20 @@
 """tellapart beside what people use today: the same work, simulators, participants and processor time, judged by exact answers.
 
-    python benchmarks/peers.py [--folder build/peers] [--seconds 100] [--tuning 10] [--participants 40] [--write]
+    python benchmarks/peers.py [--folder build/peers] [--seconds 100] [--tuning 10] [--participants 30] [--write]
 
 Posterior: what 90 trials of a bandit tell about the two parameters of AEG, at one drawn design. sbi and BayesFlow get a network that
 they document for sequences, with four learning rates in short runs; the best one then gets the same processor time as tellapart.
 All are judged on the same fresh participants by the mean of log q(theta | y) / p(theta), which is at most the exact information.
 
 Adaptive: 24 questions about money, one at a time, about k and temperature of hyperbolic discounting. ADOpy chooses from the grid of its own
-example, with the likelihood; tellapart has learned from simulations. The answers are judged by the exact posterior.
+example, with the likelihood, and the answers are judged by the exact posterior. What tellapart reaches in the same experiment, by the same
+judge, is printed by benchmarks/adaptive.py.
 
 The peers are installed into an environment of their own in the folder, in the versions below, together with this tellapart. Every run is a
 process on one thread, and its result is kept in the folder: a benchmark that was stopped goes on. With `--write` what came out goes
 to docs/numbers/peers.json; README.md and docs/explanation/peers.md quote that, and tests/test_numbers.py holds them to it.
 
-Takes about 25 minutes of one core, and some minutes to install the peers.
+Takes about 15 minutes of one core, and some minutes to install the peers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ import time
 import venv
 from importlib.metadata import version
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any, Callable
 
 from takes import say
@@ -38,7 +38,7 @@ BESIDE = {"torch": "2.13.0", "jax": "0.9.2", "keras": "3.15.1"}
 """What the peers compute with; BayesFlow recommends JAX."""
 
 NETWORKS = {"sbi": "CausalCNNEmbedding", "bayesflow": "TimeSeriesNetwork, 32 recurrent units"}
-NETWORKS |= {"tellapart": "its own, all designs", "tellapart-raw": "its own, raw trials, one design"}
+NETWORKS |= {"tellapart": "its own, for all designs"}
 """For the peers, the first network that each documents for sequences; BayesFlow's 128 recurrent units are too slow for this time."""
 RATES = (0.0005, 0.001, 0.002, 0.004)
 """sbi's and BayesFlow's own rate, 0.0005, and higher ones: training is short."""
@@ -118,22 +118,19 @@ def tuned(
     return {"rate": best["rate"], **train(best["rate"], seconds), **judge(JUDGED), "tried": tried}
 
 
-def tellapart(seconds: float, raw: bool = False) -> dict[str, Any]:
-    """The engine as a search trains it, over all designs; or, as the peers are, from raw trials at the one design."""
+def tellapart(seconds: float) -> dict[str, Any]:
+    """The engine as a search trains it, over all designs."""
     import copy
 
     import numpy as np
 
-    import tellapart as ta
     from tellapart.search.amortized import Amortized
     from tellapart.search.learning import Mixture
     from tellapart.training import Stream, Trainer, TrainingSettings
     from tellapart.workers import one_thread
 
     work = Work()
-    estimator = Amortized(encoder=ta.SequenceEncoder if raw else None).build(work.task, work.question)
-    designs = (lambda n, rng: np.repeat(work.design[None], n, 0)) if raw else Mixture(work.task)
-    rng = np.random.default_rng(1)
+    estimator, designs, rng = Amortized().build(work.task, work.question), Mixture(work.task), np.random.default_rng(1)
     estimator.encoder.learn_scale(work.question.simulate(work.task, designs(500, rng), 500, rng).behavior)
     how, batch = TrainingSettings(estimator.learning_rate, estimator.optimizer, clip=1.0, pieces=2), 256
 
@@ -149,10 +146,6 @@ def tellapart(seconds: float, raw: bool = False) -> dict[str, Any]:
         used = train(steps, estimator)
         judged = work.judge(lambda people: estimator.pointwise(estimator.prepare(people)).values, JUDGED)
     return {"rate": how.learning_rate, "seconds": used, "simulated": steps * batch, "passes": 1, **judged}
-
-
-def tellapart_raw(seconds: float) -> dict[str, Any]:
-    return tellapart(seconds, raw=True)
 
 
 def sbi(tuning: float, seconds: float) -> dict[str, Any]:
@@ -250,108 +243,51 @@ def bayesflow(tuning: float, seconds: float) -> dict[str, Any]:
     return tuned(train, lambda seed: work.judge(log_ratio, seed), tuning, seconds)
 
 
-class Questions:
-    """24 questions about money, one at a time, and what their answers tell of k and temperature."""
-
-    def __init__(self, participants: int) -> None:
-        sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "examples" / "discounting")]
-        import discounting as money
-        import numpy as np
-
-        from tellapart.question import Question
-
-        self.np, self.money, self.task = np, money, money.Questions(blocks=24, trials=1)
-        self.question = Question((money.hyperbolic(),), "estimate")
-        self.plan = self.task.baseline(1, np.random.default_rng(0))[0]
-        self.people = self.question.simulate(self.task, self.plan, participants, np.random.default_rng(11))
-
-    def judge(self, people: Any) -> dict[str, Any]:
-        """The mean divergence of exact posteriors from the prior: the information in the answers."""
-        from adaptive import divergence
-
-        values = divergence(self.question.models[0], self.task, people)
-        return {"nats": float(values.mean()), "se": standard_error(values), "values": [round(float(value), 4) for value in values]}
-
-
-def customary(participants: int) -> dict[str, Any]:
-    """24 of the customary questions for each."""
-    work = Questions(participants)
-    rng = work.np.random.default_rng(5)
-    designs = work.task.baseline(participants, rng)
-    behavior = work.question.models[0].simulate(work.people.truth(0), designs, rng, work.task)
-    return work.judge(asked(work.people, designs, behavior))
-
-
-def asked(people: Any, designs: Any, behavior: Any) -> Any:
+def adopy(participants: int) -> dict[str, Any]:
+    """The grid of ADOpy's own example of delay discounting, in our units: 17 delays, 63 sums, 50 by 50 values of the parameters."""
+    import copy
     from dataclasses import replace
 
-    return replace(people, designs=designs, behavior=behavior)
+    import numpy as np
 
-
-def adopy(participants: int) -> dict[str, Any]:
-    """The grid of ADOpy's own example of delay discounting, in our units: 18 delays, 63 sums, 50 by 50 values of the parameters."""
-    import copy
-
+    for kind in (int, float):
+        setattr(np, kind.__name__, kind)  # names that NumPy no longer has and ADOpy 0.4.1 uses
     from adopy import Engine
     from adopy.tasks.dd import ModelHyp, TaskDD
 
     from tellapart.behavior import Behavior
+    from tellapart.question import Question
 
-    work = Questions(participants)
-    np, priors, rng = work.np, work.question.models[0].parameters, work.np.random.default_rng(12)
-    days, shares = np.unique(np.round(np.geomspace(1, 365, 18))), np.arange(1, 64) / 64
+    sys.path.insert(0, str(ROOT / "examples" / "discounting"))
+    import discounting as money
+    from adaptive import divergence
+
+    task, one, model, rng = money.Questions(24, 1), money.Questions(1, 1), money.hyperbolic(), np.random.default_rng(12)
+    people = Question((model,), "estimate").simulate(task, task.baseline(1, rng)[0], participants, rng)
     middles = (np.arange(50) + 0.5) / 50  # each value is as probable as any other: ADOpy's prior over a grid is uniform
     start = time.process_time()
-    grid = {"t_ss": [0], "t_ll": days, "r_ss": 100 * shares, "r_ll": [100]}
-    points = {"k": priors["k"].quantile(middles), "tau": 1 / priors["temperature"].quantile(middles)}
+    grid = {"t_ss": [0], "t_ll": np.unique(np.round(np.geomspace(1, 365, 18))), "r_ss": 100 * np.arange(1, 64) / 64, "r_ll": [100]}
+    points = {"k": model.parameters["k"].quantile(middles), "tau": 1 / model.parameters["temperature"].quantile(middles)}
     fresh = Engine(TaskDD(), ModelHyp(), grid, points, {"choice": [0, 1]})
     prepared = time.process_time() - start
     designs, answers, seconds = np.zeros((participants, 24, 4)), np.zeros((participants, 24, 1), np.int8), []
     for i in range(participants):
-        engine, truth = copy.deepcopy(fresh), {name: values[[i]] for name, values in work.people.truth(0).items()}
+        engine, truth = copy.deepcopy(fresh), {name: values[[i]] for name, values in people.truth(0).items()}
         for block in range(24):
             start = time.process_time()
             question = engine.get_design()
             seconds.append(time.process_time() - start)
             designs[i, block] = question["r_ss"], question["r_ll"], question["t_ss"], question["t_ll"] - question["t_ss"]
-            one = work.money.Questions(blocks=1, trials=1)
-            answers[i, block, 0] = (
-                work.question.models[0].simulate(truth, designs[[i], [block]][:, None], rng, one).fields["later"][0, 0, 0]
-            )
+            answers[i, block] = model.simulate(truth, designs[[i], block][:, None], rng, one).fields["later"][0, 0]
             start = time.process_time()
             engine.update(question, {"choice": int(answers[i, block, 0])})
             seconds[-1] += time.process_time() - start
-    judged = work.judge(asked(work.people, designs, Behavior({"later": answers})))
-    return {"prepared": prepared, "decision": float(np.median(seconds)), "grid": [len(fresh.grid_design), len(fresh.grid_param)], **judged}
+    values = divergence(model, task, replace(people, designs=designs, behavior=Behavior({"later": answers})))
+    found = {"nats": float(values.mean()), "se": standard_error(values), "prepared": prepared, "decision": float(np.median(seconds))}
+    return found | {"questions": len(fresh.grid_design), "points": len(fresh.grid_param)}
 
 
-def policy(participants: int) -> dict[str, Any]:
-    """tellapart's adaptive policy, which has learned from simulations."""
-    from tellapart.adaptive.learned import Learning
-    from tellapart.adaptive.playing import play
-    from tellapart.models.simulation import Simulations
-    from tellapart.search.amortized import Amortized
-
-    work = Questions(participants)
-    np, start = work.np, time.process_time()
-    policy = Learning(work.task, work.question, Amortized(), 1).policy(work.plan, None)
-    prepared, together, seconds = time.process_time() - start, 50, []
-    batches = [
-        play(policy, work.people[first : first + together], np.random.default_rng([13, first])).simulations
-        for first in range(0, participants, together)
-    ]
-    people = Simulations.concatenate(batches)
-    for block in (0, 6, 12, 18, 23):
-        for i in range(4):
-            start = time.process_time()
-            policy.decide(people.behavior[[i]], people.designs[[i]], block)
-            seconds.append(time.process_time() - start)
-    return {"prepared": prepared, "decision": float(np.median(seconds)), **work.judge(people)}
-
-
-INSIDE: dict[str, Callable[..., dict[str, Any]]] = {
-    one.__name__.replace("_", "-"): one for one in (tellapart, tellapart_raw, sbi, bayesflow, customary, adopy, policy)
-}
+INSIDE: dict[str, Callable[..., dict[str, Any]]] = {one.__name__: one for one in (tellapart, sbi, bayesflow, adopy)}
 
 
 # What runs outside: the environment, one process after the other, the table.
@@ -390,23 +326,16 @@ def compare(folder: Path, seconds: float, tuning: float, participants: int) -> d
     """Everything, one after the other."""
     python = environment(folder)
     peers = [{"tool": tool, **run(folder, python, tool, tuning=tuning, seconds=seconds)} for tool in ("bayesflow", "sbi")]
-    ours = [{"tool": tool, **run(folder, python, tool, seconds=seconds)} for tool in ("tellapart", "tellapart-raw")]
-    asking = {tool: run(folder, python, tool, participants=participants) for tool in ("customary", "adopy", "policy")}
+    ours = {"tool": "tellapart", **run(folder, python, "tellapart", seconds=seconds)}
+    asking = run(folder, python, "adopy", participants=participants)
     budget = {"seconds": seconds, "tuning": tuning, "people": PEOPLE, "participants": participants}
     about = {"versions": PEERS | BESIDE, "python": platform.python_version(), "design": DESIGN, **budget}
-    return {**about, "posterior": [*peers, *ours], "adaptive": asking}
+    return {**about, "posterior": [*peers, ours], "adopy": asking}
 
 
 # The tables of the pages, made from what is kept.
 
-NAMES = {
-    "sbi": "sbi",
-    "bayesflow": "BayesFlow",
-    "tellapart": "tellapart",
-    "tellapart-raw": "tellapart",
-    "customary": "24 customary questions",
-}
-NAMES |= {"adopy": "ADOpy", "policy": "tellapart, adaptive"}
+NAMES = {"sbi": "sbi", "bayesflow": "BayesFlow", "tellapart": "tellapart"}
 
 
 def posterior_table(kept: dict[str, Any]) -> str:
@@ -432,23 +361,20 @@ def share(row: dict[str, Any]) -> str:
 def tuning_table(kept: dict[str, Any]) -> str:
     """What short runs reach, in nats: one row for each tool, one column for each rate."""
     cells = [["nats", *(f"rate {rate:g}" for rate in RATES)], ["---"] * (1 + len(RATES))]
-    tuned = [row for row in kept["posterior"] if "tried" in row]
-    cells += [[NAMES[row["tool"]], *(f"{one['nats']:.2f}" for one in row["tried"])] for row in tuned]
+    for row in kept["posterior"]:
+        found = {one["rate"]: f"{one['nats']:.2f}" for one in row.get("tried", [])}
+        cells += [[NAMES[row["tool"]], *(found.get(rate, "not tried") for rate in RATES)]] if found else []
     return table(cells)
 
 
-def adaptive_table(kept: dict[str, Any]) -> str:
-    """One row for each way to ask; differences are on the same people."""
-    ours, cells = kept["adaptive"]["policy"], [["", "nats", "tellapart tells more by", "prepared in", "a decision takes"], ["---"] * 5]
-    for name, one in kept["adaptive"].items():
-        took = [f"{one['prepared']:.1f} s", f"{one['decision']:.2f} s"] if "decision" in one else ["", ""]
-        more = [mine - theirs for mine, theirs in zip(ours["values"], one["values"], strict=True)]
-        by = f"{fmean(more):+.2f} ± {stdev(more) / len(more) ** 0.5:.2f}" if one is not ours else ""
-        cells.append([NAMES[name], f"{one['nats']:.2f} ± {one['se']:.2f}", by, *took])
-    return table(cells)
+def adaptive_words(kept: dict[str, Any]) -> str:
+    """What ADOpy reached."""
+    one = kept["adopy"]
+    told = f"{one['nats']:.2f} ± {one['se']:.2f} nats with {kept['participants']} people"
+    return f"{told}; a decision takes {one['decision']:.2f} s, after {one['prepared']:.1f} s of preparation"
 
 
-TABLES = (posterior_table, tuning_table, adaptive_table)
+WORDS = (posterior_table, tuning_table, adaptive_words)
 
 
 def inside(tool: str, settings: str, out: Path) -> None:
@@ -462,7 +388,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "peers")
     parser.add_argument("--seconds", type=float, default=100.0, help="of processor time, for each training")
     parser.add_argument("--tuning", type=float, default=10.0, help="the same, for each learning rate that is tried")
-    parser.add_argument("--participants", type=int, default=40, help="who answer questions")
+    parser.add_argument("--participants", type=int, default=30, help="who answer questions")
     parser.add_argument("--write", action="store_true", help="write docs/numbers/peers.json")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
@@ -470,8 +396,8 @@ def main() -> None:
     if settings.inside:
         return inside(*settings.inside, settings.out)
     kept = compare(settings.folder.absolute(), settings.seconds, settings.tuning, settings.participants)
-    for table_of in TABLES:
-        print(f"\n{table_of(kept)}")
+    for words in WORDS:
+        print(f"\n{words(kept)}")
     if settings.write:
         KEPT.write_text(json.dumps(kept, indent=2) + "\n")
 

@@ -1,6 +1,7 @@
 """The numbers that README.md quotes are those of docs/numbers, and what docs/numbers says of designs is still so."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,15 @@ from scipy import stats
 import tellapart as ta
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import peers  # noqa: E402
+
 KEPT = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "docs" / "numbers").glob("*.json"))}
 FALSE_ALARM = 1e-4
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", [name for name, kept in KEPT.items() if "recommended" in kept])
 def test_designs_still_tell_what_is_said(name):
     """z-tests on other participants than those of the kept numbers, false alarm 1e-4 over all designs of a study."""
     study, kept = ta.Study.from_file(ROOT / "examples" / name), KEPT[name]
@@ -36,3 +41,24 @@ def test_pages_quote_one_value(page):
     ours, theirs = 100 * recommended["accuracy"], 100 * np.mean([one["accuracy"] for one in customary])
     assert f"{theirs:.0f} of 100" in text
     assert f"{ours:.0f} of 100" in text
+
+
+@pytest.mark.parametrize("words", peers.WORDS)
+def test_the_page_on_peers_has_the_tables_that_were_measured(words):
+    assert words(KEPT["peers"]) in (ROOT / "docs" / "explanation" / "peers.md").read_text()
+
+
+def test_what_is_said_of_peers_is_what_was_measured():
+    page, readme, kept = (ROOT / "docs" / "explanation" / "peers.md").read_text(), (ROOT / "README.md").read_text(), KEPT["peers"]
+    assert all(f"{name} {number}" in page.replace("**", "").lower() for name, number in peers.PEERS.items())
+    assert kept["versions"] == peers.PEERS | peers.BESIDE
+    assert f"{kept['seconds']:.0f} s of processor time" in page
+    assert f"{kept['people']:,} fresh participants" in page
+    for row in kept["posterior"]:
+        assert f"{peers.NAMES[row['tool']]} {peers.share(row)}" in readme
+
+
+def test_no_estimate_of_a_peer_is_above_the_exact_answer():
+    """A z-test on the same participants for each tool, false alarm 1e-4 over all of them."""
+    rows = KEPT["peers"]["posterior"]
+    assert all(row["missing"] > -stats.norm.isf(FALSE_ALARM / len(rows)) * row["missing_se"] for row in rows)
