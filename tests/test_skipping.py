@@ -221,7 +221,7 @@ def truncated(simulations, d):
 def test_the_bound_stays_a_bound_where_a_part_of_the_prior_fails(tmp_path):
     """On the same participants, by no more than four standard errors above the information that is left; taken for the whole prior, it
     would be 0.03 nats, many times as much, above it."""
-    search = ta.Amortized(steps=300, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
+    search = ta.Amortized(steps=400, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
     study, n = ta.Study(NoisyReadings(), Fainthearted(), "estimate", search=search, on_error="skip"), 8000
     estimator = search.find(ta.Job(study.task, study.question, 1, Journal(tmp_path))).estimator
     for d in (1.0, 2.0, 3.0):
