@@ -1,12 +1,15 @@
 """People one by one and together, on a small run: evidences, predictive checks, and groups that invite false statements."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import tellapart as ta
 from tellapart.data.understand import Understanding
-from tellapart.groups.evidence import likelihood_evidence
+from tellapart.groups.contrasts import by_conditions
+from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
 from tellapart.groups.predictive import Predictor
 from tellapart.groups.words import conclusion, methods
 from tellapart.models.evidence import log_evidence
@@ -147,3 +150,18 @@ def test_prior_counts_change_what_they_should(result):
     loose = result.analyse(people, settings=QUICK)
     assert (tight.effects.frequencies.max() < loose.effects.frequencies.max()) or loose.effects.frequencies.max() < 0.55
     assert "one for each model" in methods(tight, "1")
+
+
+def test_many_models_under_several_conditions_leave_out_one_comparison_only():
+    """Four models under three conditions make 64 tuples: who changes the model is then not asked, and everything else is."""
+    question = SimpleNamespace(models=range(4), names=tuple("abcd"), parameters=lambda m: {"x": ta.Uniform()} if m == 0 else {})
+    people = ta.Behavior({"choice": np.zeros((6, 3, 2), int)})
+    rng = np.random.default_rng(0)
+
+    def evidence_of(part, who):
+        return PeopleEvidence(np.zeros((6, 4)), np.zeros((6, 4)), {"a": rng.standard_normal((6, 50, 1))})
+
+    found = by_conditions("load", np.tile(["low", "middle", "high"], (6, 1)), question, people, evidence_of, "1/K each", 0)
+    assert found.same is None
+    assert "64" in found.not_compared
+    assert len(found.parameters) == 3

@@ -147,6 +147,8 @@ def test_families_share_their_prior_and_their_people():
     assert ours.frequencies == pytest.approx([0.9, 0.1], abs=1e-3)
     with pytest.raises(StudyError, match="each model once"):
         random_effects(VECTOR, "abc", families={"first": ["a"], "second": ["c"]})
+    with pytest.raises(StudyError, match="nothing to be compared with"):
+        random_effects(VECTOR, "abc", families={"all": ["a", "b", "c"]})
 
 
 def test_people_without_evidence_are_listed():

@@ -122,7 +122,7 @@ class _Asked:
         from ..groups.power_people import simulated_evidence, simulated_parameter
 
         task, estimator = self.study.task, result.found.estimator
-        rng = np.random.default_rng([self.seed, 15])
+        rng = np.random.default_rng([self.seed, 15, 1])  # studies have [seed, 0], [seed, 1], …
         designs = np.broadcast_to(result.design, (n, *result.design.shape)) if baseline is None else task.baseline(n, rng)
         settings: dict[str, Any] = {"target": self.target, "seed": self.seed, "progress": progress}
         if self.parameter is not None:

@@ -25,7 +25,7 @@ from .frequencies import Floats
 from .random_effects import PriorCounts, RandomEffects, frequency_posterior, prior_counts, random_effects, usable
 
 MOST_TUPLES = 30
-"""Tuples of models beyond which conditions are compared two at a time by the user."""
+"""Tuples of models, one for each condition, beyond which it is not asked who changes the model."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
-from .comparison import FrequencyDifference, compare_frequencies, same_model
+from .comparison import MOST_TUPLES, FrequencyDifference, compare_frequencies, same_model
 from .evidence import PeopleEvidence
 from .frequencies import Floats
 from .membership import parameters_of_models
@@ -40,7 +40,7 @@ class Comparison:
         frequencies: Do the frequencies of models differ? For different people.
         same: How many follow the same model throughout? For the same people.
         parameters: How much population means differ.
-        not_compared: Why nothing was compared, if nothing was.
+        not_compared: What was not compared, and why.
     """
 
     name: str
@@ -122,7 +122,11 @@ def by_conditions(
         wanted = f"it takes 2 to {MOST_CONDITIONS} conditions, under all of which {FEW_IN_GROUP} or more people were observed"
         return Comparison(name, True, not_compared=f"{wanted}, not {len(labels)} and {int(complete.sum())}")
     each = {label: evidence_of(part[complete], complete) for label, part in parts.items()}
-    same = same_model({label: one.log_evidence for label, one in each.items()}, question.names, prior) if len(question.models) > 1 else None
+    tuples, same, left_out = len(question.models) ** len(labels), None, ""
+    if tuples > MOST_TUPLES:
+        left_out = f"who follows another model under another condition, since there are {tuples} ways to do so, more than {MOST_TUPLES}"
+    elif tuples > 1:
+        same = same_model({label: one.log_evidence for label, one in each.items()}, question.names, prior)
     differences = [
         difference
         for first, second in combinations(labels, 2)
@@ -132,7 +136,7 @@ def by_conditions(
             model, question.parameters(m), each[first].draws[model], each[second].draws[model], (first, second), seed
         )
     ]
-    return Comparison(name, True, None, same, tuple(differences))
+    return Comparison(name, True, None, same, tuple(differences), left_out)
 
 
 def design_groups(designs: Floats) -> dict[str, Texts]:

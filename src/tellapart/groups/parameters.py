@@ -42,7 +42,8 @@ class GroupParameters:
         priors: Parameter name to its prior, P of them.
         mu, sigma: Draws of the hyperparameters on the normal scale, (H, S, P): H chains of S draws.
         membership: The probability of each person to follow the model, in the light of the group, (N,).
-        shrunk: Each person's posterior mean and standard deviation on the normal scale in the light of the group, (2, N, P).
+        shrunk: Each person's posterior mean and standard deviation on the normal scale in the light of the group, (2, N, P); NaN for who
+            never follows the model.
         effective: How many of each person's draws carry the weight, (N,).
         participants: N labels.
     """
@@ -126,7 +127,7 @@ def group_parameters(
         chains = list(pool.map(lambda rng: run_chain(draws, odds, sweeps, BURN_IN, thinned, rng), generators))
     mu, sigma = (np.stack([chain[i] for chain in chains]) for i in (0, 1))
     times, sums, squares = (sum(chain[i] for chain in chains) for i in (2, 3, 4))
-    visits = np.maximum(times * sweeps, 1.0)[:, None]
+    visits = np.where(times > 0, times * sweeps, np.nan)[:, None]
     mean = sums / visits
     return GroupParameters(
         model,
@@ -203,7 +204,10 @@ def compare_conditions(
 
     Arguments:
         first, second: Draws from each person's posterior under each condition, on the normal scale, (N, L, P) each, people in one order.
+            The order of draws means nothing: those of two conditions may come from the same random numbers, and are paired anew.
     """
+    paired = np.random.default_rng(seed).permuted(np.tile(np.arange(second.shape[1]), (len(second), 1)), axis=1)
+    second = np.take_along_axis(second, paired[..., None], 1)
     rotated = np.concatenate([first + second, first - second], axis=-1) / np.sqrt(2.0)
     both = group_parameters(
         model, {f"{name} {half}": prior for half in ("sum", "difference") for name, prior in priors.items()}, rotated, seed=seed

@@ -29,7 +29,8 @@ def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Gen
 def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats, rng: np.random.Generator) -> SimulatedPeople:
     """People of model number `m`, and what is learned of one of its parameters."""
     question = estimator.question
-    alone = Question((question.models[m],), "estimate", about=tuple(f"{question.names[m]}.{one}" for one in question.parameters(m)))
+    about = tuple(f"{question.names[m]}.{one}" for one in question.parameters(m))
+    alone = Question((question.models[m],), "estimate", about=about, on_error=question.on_error)
     simulated = alone.simulate(estimator.task, designs, len(designs), rng)
     names = list(question.parameters(m))
     first = names.index(name)

@@ -210,4 +210,6 @@ def _members(names: Sequence[str], families: Mapping[str, Sequence[str]] | None)
     if sorted(listed) != sorted(names):
         expected = f"each of {', '.join(names)} in one family"
         raise StudyError("The families do not hold each model once.", expected=expected, got=str({k: list(v) for k, v in families.items()}))
+    if len(families) < 2:
+        raise StudyError("One family has nothing to be compared with.", expected="two families or more", got=", ".join(families))
     return np.array([next(f for f, family in enumerate(families.values()) if name in family) for name in names], np.intp)
