@@ -433,6 +433,42 @@ def test_a_state_with_names_can_be_kept():
     assert again.respond() == person.respond()
 
 
+def test_a_state_that_begins_as_whole_numbers_is_kept_as_it_became():
+    """It is compiled as what it becomes, so it must not be cut off when it is restored."""
+
+    @ta.agent(name="counter", parameters=UNIT)
+    class Counter:
+        def start(self):
+            return 0
+
+        def choose(self, state, arms):
+            return ta.softmax(state * np.arange(arms))
+
+        def learn(self, state, reward):
+            return state + self.a
+
+    person, again = (Counter().live({"a": 0.7}, SMALL, seed) for seed in (1, 2))
+    person.begin([0.5, 0.5, 0.5])
+    person.learn({"choice": 1}, {"reward": 1})
+    again.restore(json.loads(json.dumps(person.save())))
+    np.testing.assert_array_equal(person.probabilities(), again.probabilities())
+
+
+def test_a_setting_is_given_as_it_is_whatever_another_task_had():
+    """A whole number in one task of a kind, a share in another: functions that were made for the one do not serve the other."""
+
+    @ta.agent(name="asks-for-noise", parameters=UNIT)
+    class AsksForNoise:
+        def choose(self, noise):
+            return np.array([noise, 1 - noise])
+
+    first, second = (AsksForNoise().live({"a": 0.5}, ta.GaussianBandit(arms=2, noise=noise)) for noise in (1, 0.25))
+    first.begin([0.5, 0.5])
+    second.begin([0.5, 0.5])
+    assert first.probabilities()[0] == 1.0
+    assert second.probabilities()[0] == 0.25
+
+
 def test_what_comes_next():
     """Probabilities at each trial, given those before it: of what was done, they are the likelihood."""
     model, (parameters, designs) = KalmanUCB(), draws(KalmanUCB(), 50)

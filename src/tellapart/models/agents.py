@@ -25,6 +25,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, make_dataclass
 from typing import Any, Callable, ClassVar, Mapping, Sequence
 
@@ -39,7 +40,7 @@ from ..threads import in_threads
 from .at_task import AtTask
 from .base import Floats, LikelihoodModel, Model, Parameters
 from .failures import Failure, SimulationFailed
-from .kernel import Kernel, numbers_of, recorded, theta_of
+from .kernel import Kernel, numbers_of, recorded, settings_of, theta_of
 from .live import LiveParticipant
 from .python import ParticipantModel, check_priors, simulate_person
 from .roles import ROLES, Roles
@@ -61,7 +62,8 @@ class Agent(Model):
         """The agent's functions in the form in which a task's trials call them; made once."""
         options = {option.name: getattr(self, option.name) for option in fields(self)}  # type: ignore[arg-type]
         recorded = tuple((f.name, f.kind, f.by) for f in task.fields)
-        key = type(self), repr(options), type(task), recorded, task.design_space.names
+        settings = tuple((name, type(value)) for name, value in settings_of(task).items())  # whole ones are given as such
+        key = type(self), repr(options), type(task), recorded, settings, task.design_space.names
         if key not in _MADE:
             _MADE[key] = AtTask(self.roles, options, np.array(list(medians(self.parameters).values()), np.float64), task)
         return _MADE[key]
@@ -118,9 +120,10 @@ class Agent(Model):
         """
         theta, kernel, seeds = theta_of(self, parameters, len(designs)), self.at(task).simulator, rng.integers(0, 2**53, len(designs))
         if kernel is not None:
-            done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task, self.resets)
-            if not failed.any():
-                return done
+            with suppress(Exception):  # raised by compiled code, which does not say where: plain Python will
+                done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task, self.resets)
+                if not failed.any():
+                    return done
         people = [self._gone_on(theta[i], behavior[i], designs[i], block, int(seeds[i]), task) for i in range(len(designs))]
         return Behavior.concatenate(people)
 

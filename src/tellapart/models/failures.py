@@ -114,7 +114,7 @@ def impossible(model: Model, behavior: Any, task: Task, n: int) -> ModelError | 
         wrong = behavior.mask & ~f.allows(values)
         if wrong.any():
             place = tuple(int(i) for i in np.argwhere(wrong)[0])
-            got = f"{values[place]} in block {place[1]}, trial {place[2]}"
+            got = f"{values[place]} in block {place[1]}, trial {place[2]} (counted from 0)"
             return ModelError(f"'{model.name}' gave a '{f.name}' that cannot be recorded.", expected=f.allowed, got=got)
     return None
 
@@ -152,7 +152,7 @@ def recorded(values: Mapping[str, Any], task: Task, model: str) -> tuple[dict[st
         wrong = mask & ~f.allows(array)
         if wrong.any():
             block, trial = (int(i) for i in np.argwhere(wrong)[0])
-            got = f"{array[block, trial]} in block {block}, trial {trial}"
+            got = f"{array[block, trial]} in block {block}, trial {trial} (counted from 0)"
             raise ModelError(f"'{model}' gave a '{f.name}' that cannot be recorded.", expected=f.allowed, got=got)
         fields[f.name] = np.where(mask, array, 0).astype(f.dtype)
     return fields, mask

@@ -109,7 +109,7 @@ class LiveParticipant:
         """What is wrong with probabilities, and the line that returned them."""
         where = line_of_return(self._agent.roles.functions["choose"], lambda: self._call("shares", *self._now, self._stream.copy()))
         what = f"The function 'choose' of '{self._agent.name}' does not give probabilities."
-        got = f"{np.array2string(shares, precision=6, threshold=12)}, sum {shares.sum():.9g}, in block {self.block}, trial {self.trial}"
+        got = f"{np.array2string(shares, precision=6, threshold=12)}, sum {shares.sum():.9g}, in block {self.block}, trial {self.trial} (counted from 0)"
         return ModelError(what, where=where, expected=f"{int(self._numbers[0])} numbers, 0 or more, that sum to 1", got=got)
 
 
@@ -126,5 +126,9 @@ def _like(template: Any, plain: Any) -> Any:
         parts = [_like(one, other) for one, other in zip(template, plain, strict=True)]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
     if isinstance(template, np.ndarray):
-        return np.array(plain, template.dtype)
-    return plain if template is None or isinstance(template, list) else type(template)(plain)
+        values = np.array(plain)
+        return values.astype(np.result_type(template.dtype, values.dtype))  # a state may begin as whole numbers and go on as others
+    if template is None or isinstance(template, list):
+        return plain
+    value = type(template)(plain)
+    return value if value == plain else plain

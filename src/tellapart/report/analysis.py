@@ -121,7 +121,8 @@ def people_columns(found: Analysis) -> dict[str, Any]:
         columns |= {f"probability.{model}": found.probabilities[:, m] for m, model in enumerate(found.models)}
     for model, group in found.parameters.items():
         for p, (name, prior) in enumerate(group.priors.items()):
-            columns[f"{model}.{name}.group"] = prior.from_normal(group.shrunk[0, :, p])
+            z = group.shrunk[0, :, p]
+            columns[f"{model}.{name}.group"] = np.where(np.isnan(z), np.nan, prior.from_normal(z))
     columns |= found.trust.columns() if found.trust is not None else {}
     columns["predictive.p"] = found.prediction.person_p
     return columns

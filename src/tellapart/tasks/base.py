@@ -107,7 +107,7 @@ class Task(ABC):
                 place = np.argwhere(wrong)[0]
                 raise DataError(
                     f"A value of the field '{f.name}' is not one that the task can record.",
-                    where=f"participant {behavior.participants[place[0]]}, block {place[1]}, trial {place[2]}",
+                    where=f"participant {behavior.participants[place[0]]}, block {place[1]}, trial {place[2]} (counted from 0)",
                     expected=f.allowed,
                     got=f"{behavior.fields[f.name][tuple(place)]} ({int(wrong.sum())} such trials)",
                 )
