@@ -171,6 +171,20 @@ def test_answers_that_do_not_fit(tmp_path):
         TableSettings().with_options(columns=["choice"])
 
 
+@pytest.mark.parametrize("text", ["nan", "inf"])
+@pytest.mark.parametrize("column", ["block", "trial", "choice"])
+def test_numbers_that_are_none_are_named(tmp_path, column, text):
+    header, rows = table()
+    put(column, 4, text)(header, rows)
+    put("reward", 4, "1")(header, rows)
+    path = write(tmp_path / "data.csv", header, rows)
+    if (column, text) == ("choice", "nan"):
+        assert not understand([path], THREE).behavior.mask[0, 0, 4]
+        return
+    with pytest.raises(TableError, match=text):
+        understand([path], THREE)
+
+
 def test_rows_that_may_or_may_not_be_trials(tmp_path):
     """Twice as many rows as trials, of two kinds of task: which are meant?"""
     header, rows = table()

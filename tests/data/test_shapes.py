@@ -115,6 +115,51 @@ def test_designs_in_columns(tmp_path):
     np.testing.assert_allclose(understand([again], THREE).designs, designs)
 
 
+def test_a_block_that_somebody_did_not_begin_is_no_design_of_its_own(tmp_path):
+    """Two designs, with a whole number in each; one person of each stopped after the first block."""
+    task = ta.ReversalBandit(arms=2, blocks=2, trials=3)
+    designs = np.array([[[0.2, 0.8, 1], [0.8, 0.2, 2]], [[0.3, 0.7, 2], [0.7, 0.3, 1]]])[[0, 1, 0, 1]]
+    rows = [
+        (label, b, t, (i + t) % 2, t % 2, *designs[i, b])
+        for i, label in enumerate("abcd")
+        for b in range(1 if label in "cd" else 2)
+        for t in range(3)
+    ]
+    header = ["participant", "block", "trial", "choice", "reward", "arm 0", "arm 1", "reversal"]
+    found = understand([write(tmp_path / "d.csv", header, rows)], task)
+    np.testing.assert_array_equal(found.designs, designs)
+
+
+def test_the_design_may_be_empty_where_nothing_was_recorded(tmp_path):
+    behavior = simulate(THREE, missed=0.3)
+    rows = [(*r.values(), *((None,) * 3 if r["choice"] is None else (0.1, 0.2, 0.3))) for r in rows_of(behavior)]
+    header = ["participant", "block", "trial", "choice", "reward", "p1", "p2", "p3"]
+    np.testing.assert_array_equal(understand([write(tmp_path / "d.csv", header, rows)], THREE).designs, np.full((3, 2, 3), [0.1, 0.2, 0.3]))
+    without = [row if i % 12 >= 6 else (*row[:5], None, None, None) for i, row in enumerate(rows)]
+    with pytest.raises(TableError, match="The design is not known in blocks with responses"):
+        understand([write(tmp_path / "d.csv", header, without)], THREE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[1].__setitem__(2, None), "1 rows of the table of designs cannot be understood.*row 3"),
+        (lambda rows: rows[1].__setitem__(1, "second"), "1 rows of the table of designs cannot be understood.*row 3"),
+        (lambda rows: rows[1].__setitem__(1, 3), "1 rows of the table of designs cannot be understood.*a block from 1 to 2"),
+        (lambda rows: rows.append([*rows[1][:2], 0, 0, 0]), "A block has two designs.*row 8"),
+        (lambda rows: rows.pop(), "Some participants have no design.*009"),
+    ],
+)
+def test_tables_of_designs_that_are_broken(tmp_path, change, message):
+    behavior = simulate(THREE)
+    data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])
+    rows = [[label, b + 1, 0.2, 0.5, 0.8] for label in behavior.participants for b in range(2)]
+    change(rows)
+    table = write(tmp_path / "designs.csv", ["participant", "block", "arm 0", "arm 1", "arm 2"], rows)
+    with pytest.raises(TableError, match=f"(?s){message}"):
+        understand([data], THREE, designs=table)
+
+
 def test_designs_in_a_table_of_their_own(tmp_path):
     behavior = simulate(THREE)
     data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])

@@ -15,6 +15,7 @@ from .problems import Findings, some
 from .raw import RawTable, Texts, number, plain
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 PREFIXES = ("", "p", "prob", "probability", "rewardprob", "rewardprobability", "preward", "mu", "arm", "design", "d")
 """What stands before the number of a design variable in a column's name."""
@@ -32,27 +33,55 @@ def design_columns(task: Task, columns: Sequence[str]) -> list[str] | None:
 
 
 def designs_in_data(
-    task: Task, table: RawTable, people: NDArray[np.intp], block: NDArray[np.intp], n: int, findings: Findings
+    task: Task, table: RawTable, people: Indices, block: Indices, n: int, recorded: NDArray[np.bool_], findings: Findings
 ) -> Floats | None:
-    """Designs (N, B, V) from columns of the data, if there are such columns and they hold designs."""
+    """Designs (N, B, V) from columns of the data, if there are such columns and they hold designs.
+
+    Arguments:
+        people, block: Whose row each is, and of which block, (R,).
+        recorded: Rows with a response, (R,); in others the design may be empty.
+    """
     columns = design_columns(task, list(table.columns))
     if columns is None:
         return None
-    values = np.array([[np.nan if (value := number(text)) is None else value for text in table[name]] for name in columns]).T
+    values, listed = _numbers(table, columns), ", ".join(columns)
+    known = np.isfinite(values).all(1)
     designs = np.full((n, task.blocks, len(columns)), np.nan)
-    designs[people, block] = values
-    listed = ", ".join(columns)
-    if not np.array_equal(designs[people, block], values, equal_nan=True):
-        findings.understood("no design", listed, "named like the design, but different within a block: not used")
+    designs[people[known], block[known]] = values[known]
+    why = ""
+    if not known.any():
+        why = "no numbers"
+    elif not np.array_equal(designs[people[known], block[known]], values[known]):
+        why = "different within a block"
+    elif not all(variable.allows(values[known, v]).all() for v, variable in enumerate(task.design_space.variables)):
+        why = "outside of its range"
+    if why:
+        findings.understood("no design", listed, f"named like the design, but {why}: not used")
         return None
-    if not all(variable.allows(values[:, v]).all() for v, variable in enumerate(task.design_space.variables)):
-        findings.understood("no design", listed, "named like the design, but outside of its range: not used")
+    without = np.flatnonzero(recorded & np.isnan(designs[people, block]).any(-1))
+    if len(without):
+        fix = "fill in what these blocks were run at, or --designs FILE"
+        findings.mend("The design is not known in blocks with responses.", fix, some([table.place(int(row)) for row in without]))
         return None
-    unknown = np.isnan(designs).any(-1)
-    if unknown.any():  # blocks that nobody began: any value will do, for nothing was recorded
-        designs[unknown] = np.nanmean(values, axis=0)
     findings.understood("design", listed, "one for each participant and block")
-    return designs
+    return _completed(designs)
+
+
+def _completed(designs: Floats) -> Floats:
+    """Designs (N, B, V) in which a block that somebody did not begin is as it was for whoever had the most similar other blocks.
+
+    Nothing was recorded in it, so that it tells nothing. But a design that nobody had would look like one more condition.
+    """
+    known, whole = ~np.isnan(designs).any(-1), designs.copy()
+    for n, b in np.argwhere(~known):
+        others = np.flatnonzero(known[:, b])
+        if len(others):
+            apart = np.nansum(np.abs(designs[others] - designs[n]), axis=(1, 2))
+            shared = (known[others] & known[n]).sum(1)
+            whole[n, b] = designs[others[np.lexsort((apart, -shared))[0]], b]
+        else:
+            whole[n, b] = designs[np.nonzero(known)][0]
+    return whole
 
 
 def designs_in_table(task: Task, path: str | Path, participants: Texts, findings: Findings) -> Floats | None:
@@ -66,15 +95,31 @@ def designs_in_table(task: Task, path: str | Path, participants: Texts, findings
         )
         return None
     person, block = (next((name for name in table.columns if plain(name) in names), None) for names in (PARTICIPANT, BLOCK))
-    designs = np.full((len(participants), task.blocks, len(columns)), np.nan)
-    start = 1 if block and not any(number(text) == 0 for text in table[block]) else 0
+    values, blocks = _numbers(table, columns), np.zeros(len(table)) if block is None else _numbers(table, [block])[:, 0]
+    blocks = blocks - (block is not None and not (blocks == 0).any())
+    wrong = np.isnan(values).any(1) | ~np.isin(blocks, np.arange(task.blocks))
+    if wrong.any():
+        fix = f"a number for each of {', '.join(columns)}" + (f", and a block from 1 to {task.blocks}" if block else "")
+        where = some([f"row {table.rows[row]}" for row in np.flatnonzero(wrong)])
+        findings.mend(f"{int(wrong.sum())} rows of the table of designs cannot be understood.", fix, f"{where} of {path}")
+        return None
+    designs, twice = np.full((len(participants), task.blocks, len(columns)), np.nan), []
     for row in range(len(table)):
         who = participants == table[person][row] if person else np.ones(len(participants), bool)
-        at = int(number(table[block][row]) or 0) - start if block else slice(None)
-        designs[who, at] = [number(table[name][row]) for name in columns]
+        at = slice(None) if block is None else int(blocks[row])
+        twice += [f"row {table.rows[row]}"] if (np.isfinite(designs[who, at]) & (designs[who, at] != values[row])).any() else []
+        designs[who, at] = values[row]
+    if twice:
+        findings.mend("A block has two designs.", "delete one of them", f"{some(twice)} of {path}, and earlier")
     without = [str(label) for label, design in zip(participants, designs, strict=True) if np.isnan(design).any()]
     if without:
         findings.mend("Some participants have no design.", f"one row for each participant and block in {path}", some(without))
+    if twice or without:
         return None
     findings.understood("design", str(path), "one for each participant and block")
     return designs
+
+
+def _numbers(table: RawTable, columns: Sequence[str]) -> Floats:
+    """Columns as numbers, (R, C); NaN where there is none."""
+    return np.array([[np.nan if (value := number(text)) is None else value for text in table[name]] for name in columns], np.float64).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -59,12 +60,9 @@ def is_missing(values: Texts, also: frozenset[str] = frozenset()) -> NDArray[np.
 
 
 def number(text: str) -> float | None:
-    """A text as a number, or None; a comma may be the decimal sign."""
+    """A text as a finite number, or None; a comma may be the decimal sign."""
     try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return float(text.replace(",", ".")) if re.fullmatch(r"[+-]?\d+,\d+", text) else None
+        value = float(text.replace(",", ".") if re.fullmatch(r"[+-]?\d+,\d+", text) else text)
     except ValueError:
         return None
+    return value if math.isfinite(value) else None

@@ -84,7 +84,7 @@ class _Reading:
         if places is None or not self.findings.clear:
             return None
         if own is None:
-            own = designs_in_data(self.task, table, people, places.block, len(names), self.findings)
+            own = designs_in_data(self.task, table, people, places.block, len(names), ~missed, self.findings)
         behavior = self._behavior(names, people, places, recorded, missed)
         groups, conditions = groups_and_conditions(
             table, set(self.taken), people, places.block, (len(names), self.task.blocks), self.findings
