@@ -10,7 +10,7 @@ averaged over. Information about v is I(v; y), and never more than the entropy o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Sequence
 
 import numpy as np
@@ -124,6 +124,16 @@ class Question:
                 within = simulations.within[key][chosen] if prior.discrete else 0.5
                 z[chosen, p] = prior.to_normal(simulations.parameters[key][chosen], within)
         return z
+
+
+def everything(question: Question) -> Question:
+    """The question about the model and all parameters."""
+    return replace(question, goal="both" if len(question.models) > 1 else "estimate", about=())
+
+
+def which_model(question: Question) -> Question:
+    """The question about the model alone."""
+    return replace(question, goal="discriminate", about=())
 
 
 def parameter_names(models: Sequence[Model]) -> tuple[str, ...]:

@@ -233,7 +233,9 @@ class DesignResult:
         learning = Learning(study.task, study.question, study.search, study.seed, files, steps)
         return learning.policy(self.design, self.found.estimator, progress)
 
-    def next_design(self, data: Any, id: Any = None, designs: ArrayLike | None = None, progress: Progress = unheard) -> Any:
+    def next_design(
+        self, data: Any, id: Any = None, designs: ArrayLike | None = None, seed: int | None = None, progress: Progress = unheard
+    ) -> Any:
         """The most informative next block, with what it is expected to tell and how that compares with the fixed plan.
 
         Arguments:
@@ -241,9 +243,10 @@ class DesignResult:
             id: The label of one participant; if not given, a list with one decision for each of them comes back.
             designs: The plan, if it is not the recommended design: (B, V) or (N, B, V). Blocks that were begun were run at it, unless the
                 data say otherwise; those still to come are compared with it.
+            seed: Where the randomness of decisions starts; the study's seed if not given.
 
         Returns:
-            A `Decision`, or None for who has done all blocks.
+            A `Decision`, which counts blocks from 0, or None for who has done all blocks.
         """
         people = self._understood(data)
         behavior, labels = people.behavior, [str(label) for label in people.behavior.participants]
@@ -253,7 +256,9 @@ class DesignResult:
         each = self.study.task.design_space.check_many(self._designs(designs), len(labels))
         if people.designs is not None:
             each = np.where(behavior.mask.any(2, keepdims=True), people.designs, each)
-        decisions = self.policy(progress).decide(behavior[chosen], each[chosen])
+        policy = self.policy(progress)
+        policy = policy if seed is None else replace(policy, way=policy.way.with_seed(seed))
+        decisions = policy.decide(behavior[chosen], each[chosen])
         return decisions if id is None else decisions[0]
 
     def adapt(self, n: int = 100, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Worth:

@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import tellapart as ta
+from tellapart.adaptive.decisions import record
 from tellapart.cli import app
+from tellapart.cli.adapting import check_replay
 from tellapart.run import Run
 from tellapart.study import Study
 
@@ -56,10 +58,13 @@ def test_next_prints_a_block_for_each_participant(folder):
     result = run("next", folder, folder / "data.csv")
     assert result.exit_code == 0, result.output
     lines = result.stdout.strip().splitlines()
-    assert "a: block 1: signal" in lines[0]
+    assert "a: block 2 of 3: signal" in lines[0]
     assert "over the planned block" in lines[0]
-    assert "b: block 2" in lines[1]
+    assert "b: block 3 of 3" in lines[1]
     assert lines[2] == "c: all blocks are done"
+    found = json.loads(run("next", folder, folder / "data.csv", "--json").stdout)
+    assert found["blocks_counted_from"] == 0
+    assert [one and one["block"] for one in found["decisions"]] == [1, 2, None]
 
 
 def test_decisions_are_kept_and_replayed(folder):
@@ -71,7 +76,25 @@ def test_decisions_are_kept_and_replayed(folder):
     (folder / "other.csv").write_text(DATA.replace("a,0,0,1", "a,0,0,0"))
     changed = run("next", folder, folder / "other.csv", "--replay", kept)
     assert changed.exit_code == 2
-    assert "participant a" in changed.output
+    assert "participant a, block 2" in changed.output
+
+
+def test_another_seed_is_another_decision(folder):
+    kept = [folder / f"seed-{seed}.json" for seed in (0, 7)]
+    assert run("next", folder, folder / "data.csv", "--out", kept[0]).exit_code == 0
+    assert run("next", folder, folder / "data.csv", "--seed", 7, "--out", kept[1]).exit_code == 0
+    one, other = (json.loads(path.read_text()) for path in kept)
+    assert other["seed"] == 7
+    assert one["decisions"] != other["decisions"]
+    assert run("next", folder, folder / "data.csv", "--seed", 7, "--replay", kept[1]).exit_code == 0
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[1]", '{"decisions": [3]}'])
+def test_a_replay_of_something_else_is_named(tmp_path, text):
+    if text is not None:
+        (tmp_path / "kept.json").write_text(text)
+    with pytest.raises(ta.RunError, match="These are no decisions that were kept"):
+        check_replay(tmp_path / "kept.json", record([], {}).replace("[]", "[{}]"))
 
 
 def test_one_participant_in_python(folder):

@@ -1,16 +1,22 @@
 """Next blocks of a bandit: simulated continuations, read by a network that was trained briefly."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 from test_memory import CarriesOn
 
 import tellapart as ta
+from tellapart.adaptive.candidates import Candidates
 from tellapart.adaptive.continuations import ByContinuations
+from tellapart.adaptive.gain import Gains
 from tellapart.adaptive.leaks import check_no_leak
-from tellapart.adaptive.learned import Learning, everything
+from tellapart.adaptive.learned import Learning
+from tellapart.adaptive.looking import best_row
 from tellapart.adaptive.playing import play
 from tellapart.parts import find_part
-from tellapart.question import Question
+from tellapart.question import Question, everything
 from tellapart.search.amortized import Amortized
 
 TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=6)
@@ -52,7 +58,63 @@ def test_rows_are_within_the_space_and_in_order(which, people):
         assert (row >= 0).all()
         assert (row <= 1).all()
         assert (np.diff(row) >= 0).all()
-        assert decision.over_planned.nats >= 0
+
+
+def test_what_a_block_tells_is_said_by_draws_that_had_no_part_in_choosing_it(which, people):
+    """If all blocks tell the same, one seems to tell more by luck. That luck is not told: fresh draws are asked, of the same two rows."""
+    asked = []
+
+    class Luck:
+        def __init__(self, rng):
+            self.rng = rng
+
+        def everywhere(self):
+            return np.full((8, 2), 0.5), np.zeros(8)
+
+        def gains(self, rows, last):
+            return Gains((self.rng.normal(0.3, 1.0, (len(rows), 64)),), (np.full(64, 1 / 64),))
+
+        def afresh(self, rows):
+            asked.append(rows)
+            return self.gains(rows, True)
+
+    candidates, rng = Candidates(TASK, PLAN[:1]), np.random.default_rng(0)
+    found = [best_row(Luck(rng), candidates, PLAN[1], which.way.effort, rng) for _ in range(200)]
+    over = np.array([best.over_planned.nats for best in found])
+    assert abs(over.mean()) < 4 * 0.18 / 200**0.5  # a difference has a standard deviation of sqrt(2 / 64); false alarm 1e-4
+    assert all(len(rows) == 2 for rows in asked)
+
+    prospects = which.way.prospects(which.belief(people.behavior[0], PLAN, 1), people.behavior[0], candidates, which.way.question)
+    rows = np.array([[0.1, 0.9], [0.5, 0.5]])
+    assert not np.allclose(prospects.afresh(rows).nats, prospects.gains(rows, True).nats, atol=1e-6)
+
+
+def test_once_the_model_is_given_only_its_parameters_are_learned(people):
+    """Whatever the network thinks of models, a second stage does not care: as if the winner were the only one."""
+    policy = policy_for(Question((ta.WSLTS(), ta.AEG()), "both"))
+    given = replace(policy.belief(people.behavior[0], PLAN, 1), probabilities=np.array([0.0, 1.0]))
+    rows = np.array([[0.1, 0.9], [0.5, 0.5]])
+
+    def gains():
+        prospects = policy.way.prospects(given, people.behavior[0], Candidates(TASK, PLAN[:1]), policy.way.question)
+        return prospects.gains(rows, True).nats
+
+    before = gains()
+    with torch.no_grad():
+        for weight in policy.way.estimator.classifier.parameters():
+            weight.mul_(3.0)
+    np.testing.assert_allclose(gains(), before, atol=1e-6)
+
+
+def test_what_parameters_are_told_is_read_by_one_network(which, people):
+    """The model's part must be that of the network that knows parameters, not that of the search's."""
+    way = which.way
+    before = way.about_parameters(people)
+    batch = way.state.prepare(people)
+    with torch.no_grad():
+        both, model = way.state.bound(batch), way.state.log_model_probabilities(batch.inputs)
+    log_q = model.gather(-1, batch.model[:, None])[:, 0] - np.log(0.5)
+    np.testing.assert_allclose(before, (both - log_q).numpy(), atol=1e-5)
 
 
 def test_an_agent_with_memory_is_played_from_its_own_history():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..behavior import Behavior
 from ..models.simulation import Simulations
-from ..question import Question
+from ..question import Question, everything, which_model
 from ..tasks.base import Task
 from ..tasks.space import Floats
 from .answers import Answers
@@ -42,6 +42,10 @@ class ByAnswers:
     def task(self) -> Task:
         return self.answers.task
 
+    def with_seed(self, seed: int) -> ByAnswers:
+        """The same with other random numbers."""
+        return replace(self, seed=seed, _tables={})
+
     def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
         """What is known of one participant (1, B, T) after the first blocks of a design (B, V)."""
         return belief_after(self.answers, self._said(behavior, designs, blocks), np.random.default_rng([self.seed, 81, blocks]))
@@ -60,6 +64,10 @@ class ByAnswers:
             rng = np.random.default_rng([self.seed, 81, self.task.blocks])
             values[i] = value_of(self.answers, said, int(m), self.answers.normal(m, theta, 1)[0], asked, rng)
         return values
+
+    def about_parameters(self, simulations: Simulations) -> Floats:
+        """log p(theta | m, y) / p(theta) of simulated participants by the learned law, (N,): about both, less about the model."""
+        return self.values(simulations, everything(self.question)) - self.values(simulations, which_model(self.question))
 
     def _said(self, behavior: Behavior, designs: Floats, blocks: int) -> Said:
         """The answers of one participant; a block of which nothing was recorded says nothing."""
@@ -98,3 +106,6 @@ class _Prospects:
 
     def gains(self, rows: Floats, last: bool) -> Gains:
         return (self._all if last else self._some).gains(rows, self._candidates.block)
+
+    def afresh(self, rows: Floats) -> Gains:
+        return self.gains(rows, True)  # sums over all answers: no luck is in them

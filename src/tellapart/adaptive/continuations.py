@@ -10,7 +10,7 @@ the bound of the search, after what was seen. All candidates are played by the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..estimators.base import Batch, Estimator
 from ..models.base import Model
 from ..models.failures import attempt
 from ..models.simulation import Simulations, turns
-from ..question import Question
+from ..question import Question, which_model
 from ..tasks.base import Task
 from ..tasks.space import Floats
 from .belief import Belief
@@ -36,6 +36,9 @@ EVERYWHERE = 32
 
 DRAWS = (96, 192, 512)
 """Draws from the posterior for the first look, for looking around, and for the last word."""
+
+LOOKING, TELLING = (81, 85), (88, 89)
+"""Streams of random numbers, of people and of what they do next: by which a block is chosen, and by which it is said what it tells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +65,18 @@ class ByContinuations:
     def question(self) -> Question:
         return self.estimator.question
 
-    @torch.no_grad()
+    def with_seed(self, seed: int) -> ByContinuations:
+        """The same with other random numbers."""
+        return replace(self, seed=seed)
+
     def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
         """What is known of one participant (1, B, T) after the first blocks of a design (B, V)."""
-        rng, state = np.random.default_rng([self.seed, 81, blocks]), self.state
+        return self.drawn(behavior, designs, blocks, LOOKING[0])
+
+    @torch.no_grad()
+    def drawn(self, behavior: Behavior, designs: Floats, blocks: int, stream: int) -> Belief:
+        """The same by the draws of a stream of random numbers."""
+        rng, state = np.random.default_rng([self.seed, stream, blocks]), self.state
         inputs = state.encoder.prepare(first_blocks(behavior, blocks), designs[None]).to(state.device)
         models, about = state.question.models, state.question.about_models
         shares = state.log_model_probabilities(inputs).double().softmax(-1)[0].cpu().numpy() if about else np.ones(1)
@@ -90,6 +101,12 @@ class ByContinuations:
         reader = self.reader(question)
         return told(reader, question, reader.prepare(simulations))
 
+    @torch.no_grad()
+    def about_parameters(self, simulations: Simulations) -> Floats:
+        """log q(theta | m, y) / p(theta) of simulated participants, (N,), by the network that knows all parameters."""
+        question, batch = self.state.question, self.state.prepare(simulations)
+        return told(self.state, question, batch) - told(self.state, which_model(question), batch)
+
     def reader(self, question: Question) -> Estimator:
         """Who knows about a question: the estimator about its own, the state about all others."""
         return self.estimator if question == self.estimator.question else self.state
@@ -105,10 +122,22 @@ def told(reader: Estimator, question: Question, batch: Batch) -> Floats:
 
 
 class _Prospects:
-    """What next blocks are expected to tell of one participant."""
+    """What next blocks are expected to tell of one participant.
 
-    def __init__(self, by: ByContinuations, question: Question, belief: Belief, behavior: Behavior, candidates: Candidates) -> None:
-        self._by, self._question, self._belief, self._candidates = by, question, belief, candidates
+    Arguments:
+        stream: Of random numbers, of what is done next.
+    """
+
+    def __init__(
+        self,
+        by: ByContinuations,
+        question: Question,
+        belief: Belief,
+        behavior: Behavior,
+        candidates: Candidates,
+        stream: int = LOOKING[1],
+    ) -> None:
+        self._by, self._question, self._belief, self._candidates, self._stream = by, question, belief, candidates, stream
         self._behavior = first_blocks(behavior, candidates.block)
 
     def everywhere(self) -> tuple[Floats, Floats]:
@@ -117,6 +146,11 @@ class _Prospects:
 
     def gains(self, rows: Floats, last: bool) -> Gains:
         return self._gains(rows, DRAWS[2] if last else DRAWS[1])
+
+    def afresh(self, rows: Floats) -> Gains:
+        fresh = self._by.drawn(self._behavior, self._candidates.designs(rows)[0], self._candidates.block, TELLING[0])
+        belief = replace(fresh, probabilities=self._belief.probabilities)
+        return _Prospects(self._by, self._question, belief, self._behavior, self._candidates, TELLING[1])._gains(rows, DRAWS[2])
 
     @torch.no_grad()
     def _gains(self, rows: Floats, draws: int) -> Gains:
@@ -146,7 +180,7 @@ class _Prospects:
             if not len(chosen):
                 continue
             designs = np.repeat(design[None], len(chosen), axis=0)
-            rng = np.random.default_rng([by.seed, 85, block, m])
+            rng = np.random.default_rng([by.seed, self._stream, block, m])
             done = continued(model, z, everybody[chosen], designs, block, rng, by.task)
             mask[chosen, block] = done.mask[:, block]
             for name, values in done.fields.items():
@@ -163,7 +197,9 @@ class _Prospects:
         inputs = reader.encoder.prepare(behavior, designs)
         kept = torch.zeros(len(question.models))
         batch = Batch(inputs, torch.from_numpy(which.astype(np.int64)), torch.from_numpy(v), kept).to(reader.device)
-        return told(reader, self._question, batch)
+        values = told(reader, self._question, batch)
+        settled = self._belief.probabilities.max() == 1.0 and question.about_models and self._question.about_parameters
+        return values - told(reader, which_model(question), batch) if settled else values  # where the model is given, it is not learned
 
 
 def continued(model: Model, z: Floats, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task) -> Behavior:

@@ -1,4 +1,7 @@
-"""Decisions and their record: each is a function of study, seed and data, kept with the data, and made again to the same bytes."""
+"""Decisions and their record: each is a function of study, seed and data, kept with the data, and made again to the same bytes.
+
+Blocks are counted from 0 here and in records, as in tables of data, and records say so. What people read counts from 1.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,13 @@ def record(decisions: Sequence[Decision | None], about: dict[str, Any]) -> str:
     Arguments:
         about: What they follow from beside the data: study, seed, the network.
     """
-    kept = [decision.to_json() for decision in decisions if decision is not None]
-    return json.dumps({**about, "decisions": kept}, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    kept = [decision for decision in decisions if decision is not None]
+    return json.dumps({**about, **listed(kept)}, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def listed(decisions: Sequence[Decision | None]) -> dict[str, Any]:
+    """Decisions as JSON can hold them, and from where they count; none for who has no block left."""
+    return {"blocks_counted_from": 0, "decisions": [None if one is None else one.to_json() for one in decisions]}
 
 
 def difference(kept: str, again: str) -> str | None:
@@ -58,5 +66,5 @@ def difference(kept: str, again: str) -> str | None:
             return f"{key}: {one.get(key)} then, {other.get(key)} now"
     for a, b in zip(one["decisions"], other["decisions"], strict=False):
         if a != b:
-            return f"participant {a['participant']}, block {a['block']}: {a['row']} then, {b['row']} now"
+            return f"participant {a['participant']}, block {a['block'] + 1}: {a['row']} then, {b['row']} now"
     return f"{len(one['decisions'])} decisions then, {len(other['decisions'])} now"

@@ -32,8 +32,8 @@ def check_no_leak(decide: Decide, task: Task, behavior: Behavior, designs: Float
         if not np.array_equal(first, again):
             raise StudyError(
                 "The policy looks at what it cannot know yet.",
-                where=f"block {block}",
-                expected=f"the same decision whatever is recorded from block {block} on",
+                where=f"block {block} (counted from 0)",
+                expected="the same decision whatever is recorded from that block on",
                 got=f"{np.asarray(first).tolist()}, then {np.asarray(again).tolist()}",
                 fix="use the blocks before it only",
             )

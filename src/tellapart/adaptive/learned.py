@@ -7,7 +7,7 @@ that does, from which participants are drawn that are like the one who takes par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import StudyError
 from ..progress import Progress, unheard
-from ..question import Question
+from ..question import Question, everything
 from ..search.base import Search
 from ..search.learning import Mixture
 from ..tasks.base import Task
@@ -126,8 +126,3 @@ class Learning:
                 got=got,
                 fix='set method = "amortized" in [search], then `tellapart design STUDY --fresh`',
             )
-
-
-def everything(question: Question) -> Question:
-    """The question about the model and all parameters."""
-    return replace(question, goal="both" if len(question.models) > 1 else "estimate", about=())

@@ -1,6 +1,7 @@
 """The search for the most informative next block: a look everywhere, then around the best, then a race of the best few.
 
-All rows face the same draws (common random numbers), so that they differ by what they tell and not by luck.
+All rows face the same draws (common random numbers), so that they differ by what they tell and not by luck. The winner of a race had luck
+too: what it is said to tell comes from draws that had no part in the choice.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ class Prospects(Protocol):
 
     def gains(self, rows: Floats, last: bool) -> Gains:
         """What rows (C, V) would tell; the last word on them, or a quicker one."""
+        ...
+
+    def afresh(self, rows: Floats) -> Gains:
+        """The same for rows that were chosen, without the luck by which they were."""
         ...
 
 
@@ -70,7 +75,7 @@ def best_row(prospects: Prospects, candidates: Candidates, planned: Floats | Non
         top = np.argsort(-nats, kind="stable")[: effort.kept]
         rows, nats = rows[top], nats[top]
     finalists = rows[: effort.finalists] if planned is None else np.concatenate([planned[None], rows[: effort.finalists]])
-    gains = prospects.gains(finalists, True)
-    best = int(np.argmax(gains.nats))
-    beside = (None, None) if planned is None else (gains.of(0), gains.minus(best, 0))
-    return Best(finalists[best], gains.of(best), *beside)
+    best = finalists[int(np.argmax(prospects.gains(finalists, True).nats))]
+    gains = prospects.afresh(best[None] if planned is None else np.stack([best, planned]))
+    beside = (None, None) if planned is None else (gains.of(1), gains.minus(0, 1))
+    return Best(best, gains.of(0), *beside)

@@ -45,6 +45,10 @@ class Way(Protocol):
     @property
     def effort(self) -> Effort: ...
 
+    def with_seed(self, seed: int) -> Way:
+        """The same with other random numbers."""
+        ...
+
     def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
         """What is known of one participant (1, B, T) after the first blocks of a design (B, V)."""
         ...
@@ -55,6 +59,10 @@ class Way(Protocol):
 
     def values(self, simulations: Simulations, question: Question) -> Floats:
         """log q(v | y) / p(v) of simulated participants, (N,): what their data tell of the truth about a question."""
+        ...
+
+    def about_parameters(self, simulations: Simulations) -> Floats:
+        """log q(theta | m, y) / p(theta) of simulated participants of two models or more, (N,): of their parameters, the model given."""
         ...
 
 

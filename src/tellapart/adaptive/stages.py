@@ -17,11 +17,10 @@ from ..errors import StudyError
 from ..information.estimate import Difference
 from ..models.simulation import Simulations
 from ..progress import Progress, unheard
-from ..question import Question
+from ..question import Question, everything, which_model
 from ..tasks.space import Floats
 from .belief import Belief
 from .candidates import Candidates
-from .learned import everything
 from .looking import best_row
 from .playing import Played, play
 from .policy import Policy, Way
@@ -56,7 +55,7 @@ class TwoStages:
     def __call__(self, belief: Belief, blocks: int) -> tuple[Belief, Question]:
         """The belief as far as it matters, and what is asked."""
         if blocks < self.blocks and belief.probabilities.max() < self.sure:
-            return belief, replace(self.question, goal="discriminate", about=())
+            return belief, which_model(self.question)
         winner = np.eye(len(belief.probabilities))[belief.probabilities.argmax()]
         return replace(belief, probabilities=winner), everything(self.question)
 
@@ -100,13 +99,7 @@ def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int
         designs[winners == m, rule.blocks :] = design[rule.blocks :]
     fixed = play(policy, people, np.random.default_rng([seed, 96]), designs=designs, progress=progress)
     right = winners == people.model
-    change = _about_parameters(policy.way, adaptive.simulations) - _about_parameters(policy.way, fixed.simulations)
+    change = policy.way.about_parameters(adaptive.simulations) - policy.way.about_parameters(fixed.simulations)
     change = change[right]
     spread = float(change.std(ddof=1) / len(change) ** 0.5) if len(change) > 1 else 0.0
     return StagesWorth(adaptive, fixed, float(right.mean()), Difference(float(change.mean()) if len(change) else 0.0, spread))
-
-
-def _about_parameters(way: Way, simulations: Simulations) -> Floats:
-    """log q(theta | m, y) / p(theta) of simulated participants, (N,): about both, less about the model."""
-    both = way.values(simulations, everything(way.question))
-    return both - way.values(simulations, replace(everything(way.question), goal="discriminate", about=()))

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import RunError
 from .frame import command, show
-from .options import AsJson, Seed, StudyPath, read_study, run_folder
+from .options import AsJson, Seed, StudyPath, read_study, run_folder, seed_of
 from .tables import Codes, Columns, Files, Missing, Rows, read_people
 
 if TYPE_CHECKING:
@@ -37,37 +37,35 @@ def next(
 
     Needs a finished run. Blocks of the data are in the order of play. What a block was run at is read from columns design.VARIABLE, as
     `tellapart export` writes them; if there are none, everybody was run at the plan. For each participant: the block, what it
-    is expected to tell, and by how much that is more than the planned block would. Blocks are counted from 0, as in the data. The
-    first time, what a policy needs is learned and kept in the run folder.
+    is expected to tell, and by how much that is more than the planned block would. Blocks are counted from 1, as in the report; with
+    --json and in the file of --out from 0, as in the data, which is said there. The first time, what a policy needs is learned and kept
+    in the run folder.
 
     \b
     Example:
       tellapart next examples/bandit data.csv --out next.json
     """
-    from ..adaptive.decisions import difference, record
+    from ..adaptive.decisions import listed, record
     from ..files import written_whole
     from ..progress import progress_bar
     from ..run import Run
     from ..tasks.text import parse_design
 
     plan = read_study(study)
-    result = Run.finished(plan.with_seed(seed), run_folder(study)).result()
+    result = Run.finished(plan, run_folder(study)).result()
     people = read_people(plan, data, columns, codes, missing, rows, None)
     planned = None if design is None else parse_design(plan.task.design_space, design)
     with progress_bar("choosing next blocks") as report:
-        decisions = result.next_design(people, designs=planned, progress=report)
-    text = record(decisions, {"study": plan.name, "seed": result.study.seed})
+        decisions = result.next_design(people, designs=planned, seed=seed, progress=report)
+    text = record(decisions, {"study": plan.name, "seed": seed_of(result.study, seed)})
     if replay is not None:
-        change = difference(replay.read_text("utf-8"), text)
-        if change is not None:
-            fix = "use the run folder, the data and the seed with which they were made"
-            raise RunError("The decisions are not the ones that were kept.", where=str(replay), got=change, fix=fix)
+        check_replay(replay, text)
     if out is not None:
         with written_whole(out) as temporary:
             temporary.write_text(text, "utf-8")
     lines = [_line(plan, label, decision) for label, decision in zip(people.behavior.participants, decisions, strict=True)]
     lines += ["the same bytes as in " + str(replay)] if replay is not None else []
-    show({"decisions": [None if one is None else one.to_json() for one in decisions]} if as_json else "\n".join(lines))
+    show(listed(decisions) if as_json else "\n".join(lines))
 
 
 @command
@@ -107,13 +105,28 @@ def adapt(
     show(found.to_json() if as_json else "\n".join(_describe(found, plan)))
 
 
+def check_replay(path: Path, text: str) -> None:
+    """Raise a `RunError` unless decisions that were kept are the same bytes as decisions made now."""
+    from ..adaptive.decisions import difference
+
+    try:
+        change = difference(path.read_text("utf-8"), text)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        expected = "a file that `tellapart next --out FILE.json` wrote"
+        raise RunError("These are no decisions that were kept.", where=str(path), expected=expected) from None
+    if change is not None:
+        fix = "use the run folder, the data and the seed with which they were made"
+        raise RunError("The decisions are not the ones that were kept.", where=str(path), got=change, fix=fix)
+
+
 def _line(study: Study, label: Any, decision: Any) -> str:
     """One participant's next block in words."""
     if decision is None:
         return f"{label}: all blocks are done"
     row = ", ".join(f"{name} {value:.4g}" for name, value in zip(study.task.design_space.names, decision.row, strict=True))
     more = f", {decision.over_planned} over the planned block" if decision.over_planned else ""
-    return f"{label}: block {decision.block}: {row}; expected gain {decision.gain.nats:.3f} ± {decision.gain.se:.3f} nats{more}"
+    block = f"block {decision.block + 1} of {study.task.blocks}"
+    return f"{label}: {block}: {row}; expected gain {decision.gain.nats:.3f} ± {decision.gain.se:.3f} nats{more}"
 
 
 def _describe(found: Worth, study: Study) -> list[str]:
@@ -135,7 +148,8 @@ def _describe(found: Worth, study: Study) -> list[str]:
         *((f"{p.model}.{p.parameter}", p.verdict) for p in found.parameters),
     ]
     lines.append("calibration  " + "; ".join(f"{name}: {verdict}" for name, verdict in checks))
-    lines.append(f"a decision   {found.seconds[0]:.3f} s (median), {found.seconds[1]:.3f} s (95th percentile)")
+    together = f"each, of {len(found.played)} made together"
+    lines.append(f"a decision   {found.seconds[0]:.3f} s (median), {found.seconds[1]:.3f} s (95th percentile) {together}")
     return [*lines, verdict]
 
 
@@ -152,6 +166,5 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     found = stages_worth(result.policy(report), rule, people, start, report)
     if as_json:
         return {"right": found.right, "gain": {"nats": found.gain.nats, "se": found.gain.se}}
-    return (
-        f"first stage  the winning model is the true one {100 * found.right:.0f} % of the time\nsecond stage {found.gain} over a fixed one"
-    )
+    first = f"first stage  the winning model is the true one {100 * found.right:.0f} % of the time"
+    return f"{first}\nsecond stage {found.gain} over one block for all, repeated"

@@ -72,7 +72,7 @@ def _completed(designs: Floats) -> Floats:
 
     Nothing was recorded in it, so that it tells nothing. But a design that nobody had would look like one more condition.
     """
-    known, whole = ~np.isnan(designs).any(-1), designs.copy()
+    known, whole = np.asarray(~np.isnan(designs).any(-1)), designs.copy()
     for n, b in np.argwhere(~known):
         others = np.flatnonzero(known[:, b])
         if len(others):

@@ -109,7 +109,8 @@ class LiveParticipant:
         """What is wrong with probabilities, and the line that returned them."""
         where = line_of_return(self._agent.roles.functions["choose"], lambda: self._call("shares", *self._now, self._stream.copy()))
         what = f"The function 'choose' of '{self._agent.name}' does not give probabilities."
-        got = f"{np.array2string(shares, precision=6, threshold=12)}, sum {shares.sum():.9g}, in block {self.block}, trial {self.trial} (counted from 0)"
+        place = f"in block {self.block}, trial {self.trial} (counted from 0)"
+        got = f"{np.array2string(shares, precision=6, threshold=12)}, sum {shares.sum():.9g}, {place}"
         return ModelError(what, where=where, expected=f"{int(self._numbers[0])} numbers, 0 or more, that sum to 1", got=got)
 
 
