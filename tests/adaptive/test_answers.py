@@ -49,6 +49,17 @@ def test_tasks_whose_blocks_have_too_many_answers_have_no_codes():
     assert Codes.of(Signals(trials=64)) is None
 
 
+def test_blocks_that_are_as_long_as_the_design_says_have_no_codes():
+    """A shorter block would be taken for a whole one of which trials were missed, at a design that was never learned."""
+
+    class Shared(Signals):
+        def lengths(self, designs):
+            return np.ones(designs.shape[:2], np.intp)
+
+    assert Codes.of(Signals(trials=3)) is not None
+    assert Codes.of(Shared(trials=3)) is None
+
+
 @pytest.mark.parametrize("model", [steep, flat])
 def test_the_law_is_the_likelihood(which_model, model):
     answers, m = which_model.way.answers, int(model is flat)

@@ -42,8 +42,9 @@ class Codes:
 
     @staticmethod
     def of(task: Task) -> Codes | None:
-        """The codes of a task's blocks; None if there are too many, or if blocks hold more than one discrete response for each trial."""
-        if len(task.fields) != 1 or task.fields[0].kind not in ("binary", "categorical"):
+        """The codes of a task's blocks; None if there are too many, if blocks hold more than one discrete response for each trial, or if
+        the design has a say in how many trials there are."""
+        if len(task.fields) != 1 or task.fields[0].kind not in ("binary", "categorical") or type(task).lengths is not Task.lengths:
             return None
         levels = 2 if task.fields[0].kind == "binary" else task.fields[0].levels or 2
         few = comb(task.trials + levels - 1, levels - 1) <= MOST

@@ -60,7 +60,7 @@ def power(
     if figure is not None:
         with written_whole(figure) as drawing:
             power_figure(curves, target).savefig(drawing, format=figure.suffix.removeprefix(".") or "svg")
-    lines = [next(iter(curves.values())).conclusion]
+    lines = [next(iter(curves.values())).conclusion, *asked.about_whom()]
     lines += [f"{label:<12} {_needed(curve, target)}" for label, curve in curves.items()]
     show({label: curve.to_json(target) for label, curve in curves.items()} if as_json else "\n".join(lines))
 
@@ -112,6 +112,13 @@ class _Asked:
             )
         model, name = text.rsplit(".", 1)
         return question.names.index(model), name
+
+    def about_whom(self) -> list[str]:
+        """Whose number it is, where models compete for people."""
+        names = self.study.question.names
+        if self.parameter is None or len(names) == 1:
+            return []
+        return [f"Counted are people who follow {names[self.parameter[0]]}: divide by how frequent they are in the population."]
 
     def curve(self, result: DesignResult, baseline: int | None, n: int, progress: Progress) -> PowerCurve:
         """The curve at the recommended design, or at as many baseline designs as people."""
