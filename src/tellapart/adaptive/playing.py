@@ -30,7 +30,6 @@ class Played:
         probabilities: Of the models after b = 0 … B blocks, (N, B + 1, M).
         ranks: The share of the draws of the true model's parameters that are below the truth, (N, B + 1, P); NaN beyond its parameters.
         sd: The posterior standard deviations on the normal scale, of the most probable model, (N, B + 1, P).
-        expected: The expected gain of each block when it was chosen, (N, B); NaN where it was not.
         seconds: How long each decision took, (N, B); in a batch, its share of the time.
     """
 
@@ -38,7 +37,6 @@ class Played:
     probabilities: Floats
     ranks: Floats
     sd: Floats
-    expected: Floats
     seconds: Floats
 
     def __len__(self) -> int:
@@ -59,21 +57,21 @@ def play(
     given = np.repeat(policy.plan[None], n, axis=0) if designs is None else designs
     widest = max(1, *(len(model.parameters) for model in models))
     notes = _Notes(np.zeros((n, task.blocks + 1, len(models))), *(np.full((n, task.blocks + 1, widest), np.nan) for _ in range(2)))
-    expected, seconds = np.full((n, task.blocks), np.nan), np.full((n, task.blocks), np.nan)
+    seconds = np.full((n, task.blocks), np.nan)
     seeds = rng.spawn(task.blocks)
     for block in range(task.blocks):
         start = time.perf_counter()
         if adaptive:
             for i, decision in enumerate(policy.decide(behavior, given, block)):
                 assert decision is not None
-                given[i, block], expected[i, block] = decision.row, decision.gain.nats
+                given[i, block] = decision.row
         seconds[:, block] = (time.perf_counter() - start) / n
         notes.write(policy, people, behavior, given, block)
         behavior = _block(people, behavior, given, block, seeds[block], policy)
         progress(block + 1, task.blocks, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
     notes.write(policy, people, behavior, given, task.blocks)
     done = replace(people, designs=given, behavior=behavior)
-    return Played(done, notes.probabilities, notes.ranks, notes.sd, expected, seconds)
+    return Played(done, notes.probabilities, notes.ranks, notes.sd, seconds)
 
 
 def _block(people: Simulations, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, policy: Policy) -> Behavior:

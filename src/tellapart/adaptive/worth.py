@@ -68,7 +68,6 @@ class Worth:
         return "not worth it here" if gain.nats + 2 * gain.se < least or gain.nats < 0 else "not clear"
 
     def to_json(self) -> dict[str, Any]:
-        calibration = [part.verdict for part in ((self.models,) if self.models else ()) + self.parameters]
         return {
             "policy": self.policy.to_json(),
             "fixed": self.fixed.to_json(),
@@ -85,7 +84,7 @@ class Worth:
                 "accuracy": self.stopped.accuracy,
                 "calibration": _verdicts(self.stopped.models, self.stopped.parameters),
             },
-            "calibration": calibration,
+            "calibration": _verdicts(self.models, self.parameters),
             "seconds": {"median": self.seconds[0], "p95": self.seconds[1]},
             "designs": self.designs[:24].tolist(),
         }

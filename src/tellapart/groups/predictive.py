@@ -29,7 +29,7 @@ from ..priors import on_normal_scale, sample_priors
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
 from .population import Fit, Population, ridge
-from .statistics import closed_up, named_statistics
+from .statistics import closed_up, cut, named_statistics
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -172,7 +172,7 @@ class Predictor:
         def again(m: int, places: Counts, people: Counts) -> Floats:
             parameters = {name: values[places] for name, values in self._parameters[m].items()}
             played, failures = attempt(models[m], parameters, designs[people], rng, task)
-            told = self._filled(named_statistics(task, _cut(played, behavior.mask[people])))
+            told = self._filled(named_statistics(task, cut(played, behavior.mask[people])))
             told[list(failures)] = self._usual
             return told
 
@@ -245,14 +245,7 @@ def _twice(
     parameters = sample_priors(model.parameters, len(designs), rng)
     plays = [attempt(model, parameters, designs, rng, task) for _ in range(2)]
     kept = np.setdiff1d(np.arange(len(designs)), [place for _, failures in plays for place in failures])
-    return {name: values[kept] for name, values in parameters.items()}, [_cut(behavior[kept], masks[kept]) for behavior, _ in plays], kept
-
-
-def _cut(behavior: Behavior, masks: NDArray[np.bool_]) -> Behavior:
-    """As if each block had ended when the person's did."""
-    blocks, trials = masks.shape[1:]
-    shorter = behavior.first(blocks=blocks, trials=trials)
-    return Behavior(shorter.fields, shorter.mask & masks)
+    return {name: values[kept] for name, values in parameters.items()}, [cut(behavior[kept], masks[kept]) for behavior, _ in plays], kept
 
 
 def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:

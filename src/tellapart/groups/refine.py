@@ -31,6 +31,7 @@ from ..question import Question
 from ..tasks.base import Task
 from ..workers import one_thread
 from .frequencies import Counts, Floats
+from .statistics import cut
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -114,9 +115,7 @@ def _simulate(question: Question, task: Task, z: list[Floats], people: Behavior,
     for m, (model, points) in enumerate(zip(question.models, z, strict=True)):
         like = rng.integers(0, len(people), len(points))
         behavior, kept = _played(model, points, designs[like], task, rng)
-        blocks, trials = people.shape[1:]
-        behavior = behavior.first(blocks=blocks, trials=trials)
-        parts.append(Behavior(behavior.fields, behavior.mask & people.mask[like][kept]))
+        parts.append(cut(behavior, people.mask[like][kept]))
         places.append(kept)
         kept_z.append(points[kept])
         whose += [m] * len(kept)

@@ -92,6 +92,13 @@ def _thirds(trials: int) -> Iterator[tuple[str, Mask]]:
     yield from ((part, (np.arange(trials) >= a) & (np.arange(trials) < b)) for part, a, b in zip(PARTS, edges[:-1], edges[1:], strict=True))
 
 
+def cut(behavior: Behavior, masks: Mask) -> Behavior:
+    """Simulated participants as if each block had ended when somebody's did, whose gaps are closed up: masks (N, B, T)."""
+    blocks, trials = masks.shape[1:]
+    shorter = behavior.first(blocks=blocks, trials=trials)
+    return Behavior(shorter.fields, shorter.mask & masks)
+
+
 def closed_up(behavior: Behavior) -> Behavior:
     """The same participants, gaps closed: a missed trial is as if it had never been, and what was recorded comes first in each block."""
     order = np.argsort(~behavior.mask, axis=2, kind="stable")
