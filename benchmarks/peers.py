@@ -1,6 +1,6 @@
 """tellapart beside what people use today: the same work, simulators, participants and processor time, judged by exact answers.
 
-    python benchmarks/peers.py [--folder build/peers] [--seconds 100] [--tuning 10] [--participants 30] [--write]
+    python benchmarks/peers.py [--folder build/peers] [--seconds 100] [--tuning 10] [--participants 16] [--write]
 
 Posterior: what 90 trials of a bandit tell about the two parameters of AEG, at one drawn design. sbi and BayesFlow get a network that
 they document for sequences, with four learning rates in short runs; the best one then gets the same processor time as tellapart.
@@ -388,7 +388,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "peers")
     parser.add_argument("--seconds", type=float, default=100.0, help="of processor time, for each training")
     parser.add_argument("--tuning", type=float, default=10.0, help="the same, for each learning rate that is tried")
-    parser.add_argument("--participants", type=int, default=30, help="who answer questions")
+    parser.add_argument("--participants", type=int, default=16, help="who answer questions")
     parser.add_argument("--write", action="store_true", help="write docs/numbers/peers.json")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
