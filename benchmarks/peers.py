@@ -363,7 +363,7 @@ def tuning_table(kept: dict[str, Any]) -> str:
     cells = [["nats", *(f"rate {rate:g}" for rate in RATES)], ["---"] * (1 + len(RATES))]
     for row in kept["posterior"]:
         found = {one["rate"]: f"{one['nats']:.2f}" for one in row.get("tried", [])}
-        cells += [[NAMES[row["tool"]], *(found.get(rate, "not tried") for rate in RATES)]] if found else []
+        cells += [[NAMES[row["tool"]], *(found[rate] for rate in RATES)]] if found else []
     return table(cells)
 
 
