@@ -14,10 +14,14 @@ from tellapart.adaptive.worth import worth
 from tellapart.question import Question
 
 
+PEOPLE = 120
+"""Simulated participants; the difference that is looked for is then about five standard errors."""
+
+
 @pytest.fixture(scope="module")
 def adapted(which_threshold):
     """Beside a poor plan: a signal that is above nearly everybody's threshold, six times."""
-    return worth(Policy(which_threshold.way, np.full((6, 1), 3.0)), 60, seed=2)
+    return worth(Policy(which_threshold.way, np.full((6, 1), 3.0)), PEOPLE, seed=2)
 
 
 def test_adapting_pays_beside_a_poor_plan(adapted):
@@ -56,7 +60,7 @@ def test_participants_stop_when_enough_is_known(which_threshold, adapted):
     assert loose.saved[0] > strict.saved[0]
     assert (loose.blocks >= 1).all()
     assert {part.verdict for part in loose.parameters} == {"no error found"}
-    known = adapted.played.sd[np.arange(60), loose.blocks].max(1)
+    known = adapted.played.sd[np.arange(PEOPLE), loose.blocks].max(1)
     assert (known[loose.blocks < 6] <= 0.8).all()
 
 
