@@ -7,15 +7,30 @@ import pytest
 from yes_no import Signals
 
 import tellapart as ta
+from tellapart.adaptive.looking import Effort
 from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
 from tellapart.adaptive.stopping import Stopping, calibration_after, stop
 from tellapart.adaptive.worth import worth
 from tellapart.question import Question
 
-
 PEOPLE = 120
 """Simulated participants; the difference that is looked for is then about five standard errors."""
+
+
+def quick(policy):
+    """A signal is one number: few looks find a good one."""
+    return replace(policy, way=replace(policy.way, effort=Effort(4, 4, (0.1,), 3)))
+
+
+@pytest.fixture(scope="module")
+def which_threshold(which_threshold):
+    return quick(which_threshold)
+
+
+@pytest.fixture(scope="module")
+def which_model(which_model):
+    return quick(which_model)
 
 
 @pytest.fixture(scope="module")
