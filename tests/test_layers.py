@@ -11,7 +11,7 @@ ROOT = Path(tellapart.__file__).parent
 
 LAYERS = """
     errors display files scaffold toml threads journal parts workers progress behavior priors tasks models question bandits information
-    networks estimators optimizer training search paper curve nearby posterior validation groups adaptive data report testing study folder
+    optimizer networks estimators training search paper curve nearby posterior validation groups adaptive data report testing study folder
     result
     run server cli __main__
 """.split()  # noqa: SIM905

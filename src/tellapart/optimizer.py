@@ -15,10 +15,12 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable
+from typing import Any, Iterable, Literal
 
 import torch
 from torch import Tensor
+
+OptimizerName = Literal["muon", "adam"]
 
 LIKE_ADAM = 0.2
 """The root mean square of a step of Adam's, in learning rates: one learning rate then serves matrices and the rest (Liu et al. 2025)."""

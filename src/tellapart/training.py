@@ -27,7 +27,7 @@ from .estimators.base import Batch, Estimator
 from .files import written_whole
 from .models.failures import Failure
 from .models.simulation import Simulations
-from .optimizer import Muon
+from .optimizer import Muon, OptimizerName
 from .progress import Progress
 
 
@@ -50,7 +50,7 @@ class TrainingSettings:
     """
 
     learning_rate: float = 2e-3
-    optimizer: Literal["muon", "adam"] = "adam"
+    optimizer: OptimizerName = "adam"
     weight_decay: float = 0.0
     schedule: Literal["cosine", "plateau"] = "cosine"
     warmup: float = 0.03

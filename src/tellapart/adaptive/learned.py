@@ -17,7 +17,7 @@ from ..errors import StudyError
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
-from ..search.learning import Mixture
+from ..search.learning import Mixture, steps_for
 from ..tasks.base import Task
 from ..tasks.space import Floats
 from ..workers import one_thread
@@ -104,7 +104,7 @@ class Learning:
         if file is not None and file.is_file():
             load_weights(file, network)
             return network
-        steps = self.steps or 2000 + 800 * complete.widest
+        steps = self.steps or steps_for(complete.widest)
         designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
         network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
         how = TrainingSettings(network.learning_rate, network.optimizer, clip=1.0, pieces=2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Callable, ClassVar, Literal, Self, Sequence
+from typing import Any, Callable, ClassVar, Self, Sequence
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from ..errors import DataError, counted
 from ..information.estimate import Pointwise
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
+from ..optimizer import OptimizerName
 from ..question import Question
 from ..tasks.base import Task
 
@@ -87,7 +88,7 @@ class Estimator(nn.Module, ABC):
     learning_rate: ClassVar[float] = 1e-2
     """At its peak, where one estimator is trained for every design and no other rate is given."""
 
-    optimizer: ClassVar[Literal["muon", "adam"]] = "muon"
+    optimizer: ClassVar[OptimizerName] = "muon"
     """How its weights are moved then (`optimizer.py`)."""
 
     complete_only: bool = False

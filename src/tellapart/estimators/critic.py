@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
 from ..networks.heads import Critic
+from ..optimizer import OptimizerName
 from ..question import Question
 from .base import Batch, Estimator
 
@@ -56,7 +57,7 @@ class CriticEstimator(Estimator):
     """Contrasts of each y in the estimate."""
 
     learning_rate: ClassVar[float] = 3e-3
-    optimizer: ClassVar[Literal["muon", "adam"]] = "adam"
+    optimizer: ClassVar[OptimizerName] = "adam"
 
     def __init__(
         self,

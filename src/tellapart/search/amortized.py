@@ -31,7 +31,7 @@ from ..tasks.base import Task
 from ..tasks.text import format_design
 from ..workers import HERE, one_thread
 from .base import Alternative, Baseline, Found, Job, Search, check_parts, part
-from .learning import ROUNDS, Plan, seconds_a_step
+from .learning import ROUNDS, Plan, seconds_a_step, steps_for
 from .survey import Survey, Surveyor
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Amortized(Search):
 
     def total_steps(self, question: Question) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
-        return self.steps or (2000 + 800 * question.widest if question.about_parameters else 4000)
+        return self.steps or (steps_for(question.widest) if question.about_parameters else 4000)
 
 
 class _Finder:

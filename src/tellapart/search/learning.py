@@ -97,6 +97,11 @@ class Plan:
         return (learn_from_budget if self.budget else learn_from_stream)(self, number, Mixture(self.job.task, focus), tell)
 
 
+def steps_for(parameters: int) -> int:
+    """Steps of training that a posterior of so many parameters needs."""
+    return 2000 + 800 * parameters
+
+
 def seconds_a_step(estimator: Estimator, job: Job, batch: int) -> float:
     """How long a step of training takes here, simulations included."""
     from ..training import Stream, Trainer, TrainingSettings
