@@ -67,5 +67,5 @@ def test_categories_and_yes_or_no_stay_as_they_are():
     encoder = ta.SequenceEncoder(task)
     behavior = ta.Behavior({"choice": np.array([[[0, 1, 1, 0, 1]]]), "reward": np.array([[[1, 0, 1, 1, 0]]])})
     encoder.learn_scale(behavior)
-    assert torch.equal(encoder.scale, torch.ones(3))
-    assert torch.equal(encoder.centre, torch.zeros(3))
+    assert torch.equal(encoder.scale[:3], torch.ones(3))
+    assert torch.equal(encoder.centre[:3], torch.zeros(3))

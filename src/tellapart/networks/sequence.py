@@ -13,11 +13,12 @@ from torch.nn import functional as F
 from ..behavior import Behavior
 from ..tasks.base import Task
 from .base import field_features
+from .consequences import consequences, width_of_consequences
 from .pooled import PooledEncoder
 
 
 class SequenceEncoder(PooledEncoder):
-    """Trials as they were recorded, with a recurrent network in place of knowledge of the task.
+    """Trials as they were recorded and what each answer led to so far, with a recurrent network in place of knowledge of the task.
 
     Arguments:
         units: Of the recurrent network, which carries a block's past to each of its trials.
@@ -28,12 +29,13 @@ class SequenceEncoder(PooledEncoder):
     def __init__(
         self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2, units: int = 32
     ) -> None:
-        recorded = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
-        super().__init__(task, recorded, summaries, width, symbols, lags, memories, more=units)
-        self.recurrent = nn.GRU(recorded + self.extra, units)
+        described = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields) + width_of_consequences(task)
+        super().__init__(task, described, summaries, width, symbols, lags, memories, more=units)
+        self.recurrent = nn.GRU(described + self.extra, units)
 
     def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
-        return np.concatenate([field_features(behavior.fields[f.name], f, one_hot=True) for f in self.task.fields], axis=-1)
+        recorded = [field_features(behavior.fields[f.name], f, one_hot=True) for f in self.task.fields]
+        return np.concatenate([*recorded, *consequences(self.task, behavior)], axis=-1)
 
     def describe(self, inputs: Tensor) -> Tensor:
         n, blocks, trials, width = inputs.shape
