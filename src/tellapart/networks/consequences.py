@@ -34,9 +34,9 @@ def consequences(task: Task, behavior: Behavior) -> list[NDArray[np.floating[Any
     if not described:
         return []
     outcomes = np.stack([behavior.fields[f.name].astype(np.float64) for f in task.outcomes], axis=-1)
-    exact = any(f.kind in ("real", "positive") for f in task.outcomes)  # in units of the user's: rounding waits for the encoder's scale
-    arrays = [_of_response(behavior.fields[f.name], behavior.mask, outcomes, categories) for f, categories in described]
-    return arrays if exact else [array.astype(np.float32) for array in arrays]
+    measured = any(f.kind in ("real", "positive") for f in task.outcomes)  # in units of the user's: rounding waits for the encoder's scale
+    dtype = np.float64 if measured else np.float32
+    return [_of_response(behavior.fields[f.name], behavior.mask, outcomes, categories).astype(dtype) for f, categories in described]
 
 
 def width_of_consequences(task: Task) -> int:
