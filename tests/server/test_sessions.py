@@ -221,3 +221,15 @@ def test_forgetting_leaves_nothing(sessions, database):
     if database.is_sqlite:
         files = Path(database.engine.url.database).parent.iterdir()
         assert all(b"5f2d8c1e9ab0" not in file.read_bytes() for file in files)
+
+
+def test_nobody_is_given_the_block_of_somebody_who_was_forgotten(sessions, database):
+    """A database may give the number of a deleted session again; what is held in memory while a block is played must not follow it."""
+    for i in range(12):
+        key = sessions.start(somebody(f"person-{i}")).key
+        sessions.begin(key)
+        sessions.save(key, 0, 0, [choose(0, 1)])
+        (block,), (trial,) = rows(database, blocks), rows(database, trials)
+        assert trial["responses"] == {"choice": block["places"][1]}
+        with database.writing() as connection:
+            assert len(store.forget(connection, f"p{i + 1:04d}")) == 1

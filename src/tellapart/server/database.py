@@ -208,7 +208,9 @@ def _engine(url: str) -> Engine:
     if kind == "sqlite":
         return _sqlite(parsed)
     if kind == "postgresql":
-        pool: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "pool_pre_ping": True}
+        # as many connections as there are threads for requests, all of them kept: to open one costs more than a trial does. None is tried
+        # out before it is used: where the database was restarted, a request fails, all are renewed, and the page asks again
+        pool: dict[str, Any] = {"pool_size": 40, "max_overflow": 20}
         return create_engine(parsed.set(drivername="postgresql+psycopg"), hide_parameters=True, **pool)
     raise StudyError("This kind of database is not served.", expected="sqlite or postgresql", got=kind)
 

@@ -70,10 +70,10 @@ def place_of(session: Session) -> tuple[int, int, int]:
     return session.position, session.attempt, session.trial
 
 
-def environment_of(connection: Connection, plan: Plan, session: Session, row: Floats | None = None) -> Environment:
-    """The task's rules as they were after the last trial, at rows as they were begun, then as planned; the present one may be given."""
-    design = store.design_of(connection, session)
+def environment_of(plan: Plan, session: Session, design: Floats, row: Floats | None = None) -> Environment:
+    """The task's rules as they were after the last trial, at a design (B, V); the row of a block that begins may be given."""
     if row is not None:
+        design = design.copy()
         design[session.position] = row
     environment = plan.task.environment(design, generator(session.seed, "outcomes", session.position, session.attempt))
     fresh = environment.save()["rng"]
@@ -85,7 +85,7 @@ def environment_of(connection: Connection, plan: Plan, session: Session, row: Fl
 def new_block(connection: Connection, plan: Plan, session: Session, row: Row, now: float) -> Block:
     """Draw all that is random about the present block, and keep it."""
     path, screen = (session.position, session.attempt), plan.screen
-    environment = environment_of(connection, plan, session, row.values)
+    environment = environment_of(plan, session, store.design_of(connection, session), row.values)
     trials = int(environment.lengths[0, session.position])
     places = places_of(plan, generator(session.seed, "places", *path))
     stimuli = screen.shown(row.values, trials, generator(session.seed, "stimuli", *path))
@@ -113,12 +113,12 @@ def begun(connection: Connection, plan: Plan, session: Session, block: Block) ->
 
 
 def play(
-    connection: Connection, plan: Plan, session: Session, block: Block, given: Sequence[Given], now: float
+    connection: Connection, plan: Plan, session: Session, block: Block, design: Floats, given: Sequence[Given], now: float
 ) -> tuple[list[Trial], Session]:
     """Play trials of the present block, record them, and keep where the session is then."""
     if session.trial + len(given) > block.trials:
         raise Refused("order", session=session)
-    environment = environment_of(connection, plan, session)
+    environment = environment_of(plan, session, design)
     recorded = [_played(plan, session, block, environment, trial, now) for trial in given]
     after = session.trial + len(given)
     next_block = replace(session, position=session.position + 1, attempt=0, trial=0)

@@ -21,12 +21,16 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
+from ..tasks.space import Floats
 from . import playing, store
 from .database import Database
 from .plan import Plan, generator
 from .playing import Begun, Given, Refused
 from .policy import Asking
-from .store import FINISHED, SCREENED_OUT, TAKING_PART, Identity, Session
+from .store import FINISHED, SCREENED_OUT, TAKING_PART, Block, Identity, Session
+
+MOST_BEING_PLAYED = 2000
+"""Blocks that are held in memory while people play them."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Sessions:
 
     def __init__(self, plan: Plan, database: Database, clock: Callable[[], float] = time.time, seed: int | None = None) -> None:
         self.plan, self.database, self.clock = plan, database, clock
+        self._being_played: dict[tuple[str, int, int], tuple[Block, Floats]] = {}
         self._asking = Asking(plan.policy, plan.task, plan.settings.policy_seconds)
         with database.writing() as connection:
             store.found(connection, plan, seed)
@@ -121,7 +126,7 @@ class Sessions:
             if session.position >= self.plan.task.blocks:
                 return None
             there = store.block_of(connection, session.id, session.position, session.attempt)
-            environment = playing.environment_of(connection, self.plan, session)
+            environment = playing.environment_of(self.plan, session, store.design_of(connection, session))
         row = None if there else self._asking.row(environment.behavior, environment.designs[0], session.position)  # with no lock held
         with self.database.writing() as connection:
             session, now = self._taking_part(connection, key), self.clock()
@@ -142,22 +147,37 @@ class Sessions:
         numbers = [trial.trial for trial in given]
         with self.database.writing() as connection:
             session = self._taking_part(connection, key)
-            block = store.block_of(connection, session.id, position, attempt)
+            present = (position, attempt) == (session.position, session.attempt)
+            block, design = (
+                self._begun(connection, session) if present else (store.block_of(connection, session.id, position, attempt), None)
+            )
             if block is None or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
                 raise Refused("order", session=session)
-            present = (position, attempt) == (session.position, session.attempt)
             new = [trial for trial in given if trial.trial >= session.trial] if present else []
             if new and new[0].trial != session.trial:
                 raise Refused("order", session=session)
             known = len(new) < len(given)
             recorded = store.trials_from(connection, session.id, position, attempt, numbers[0], numbers[-1]) if known else []
-            if new:
-                added, session = playing.play(connection, self.plan, session, block, new, self.clock())
+            if new and design is not None:
+                added, session = playing.play(connection, self.plan, session, block, design, new, self.clock())
                 recorded += added
             if [trial.trial for trial in recorded] != numbers:
                 raise Refused("order", session=session)
             outcomes = [trial.outcomes for trial in recorded]
             return Saved(outcomes, *playing.place_of(session), playing.following(self.plan, session, block))
+
+    def _begun(self, connection: Connection, session: Session) -> tuple[Block | None, Floats | None]:
+        """The present block and the design, if the block was begun. They do not change while it is played, so they are read once."""
+        place = (session.label, session.position, session.attempt)  # a label is never given again, not even if somebody is forgotten
+        begun = self._being_played.get(place)
+        if begun is None:
+            block = store.block_of(connection, session.id, session.position, session.attempt)
+            if block is None:
+                return None, None
+            begun = self._being_played[place] = block, store.design_of(connection, session)
+            while len(self._being_played) > MOST_BEING_PLAYED:
+                self._being_played.pop(next(iter(self._being_played)), None)
+        return begun
 
     def finish(self, key: str) -> tuple[int, str | None]:
         """The end, once every trial is recorded: how many there are, and the link for those who completed."""
