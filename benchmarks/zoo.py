@@ -150,12 +150,14 @@ def middle(task: ta.Task) -> Any:
     return from_unit(task.design_space, np.full(task.design_space.shape, 0.5))
 
 
-def mean_of(estimates: list[InformationEstimate]) -> dict[str, float]:
+def mean_of(estimates: list[InformationEstimate]) -> dict[str, Any]:
     """The average of several designs, and its standard error over participants."""
-    told = {
+    told: dict[str, Any] = {
         "nats": float(np.mean([e.nats for e in estimates])),
         "se": float(np.sqrt(np.sum([e.se**2 for e in estimates])) / len(estimates)),
     }
+    if any(e.kind == "upper bound" for e in estimates):
+        told["kind"] = "upper bound"
     accuracies = [e.accuracy for e in estimates if e.accuracy is not None]
     return told | ({"accuracy": float(np.mean(accuracies))} if accuracies else {})
 
@@ -204,7 +206,8 @@ def searched(rows: dict[str, Any]) -> list[str]:
         "",
         "## Is what the search says right?",
         "",
-        "Default settings, no tuning. Estimate and exact information are on the same participants.",
+        "Default settings, no tuning. Estimate and exact information are on the same participants. Where the integrals over parameters",
+        'could not be computed closely enough, *exact* is an upper bound ("at most"), and the share that is reached is at least the one shown.',
     ]
     lines += ["", "| question | design | estimate | exact | estimate / exact |", "|---|---|---|---|---|"]
     for name, found in rows.items():
@@ -241,9 +244,10 @@ def gain_error(row: dict[str, Any]) -> float:
     return float((1.0 + gain(row)) * np.hypot(*(row[which]["se"] / row[which]["nats"] for which in ("best", "baseline"))))
 
 
-def told(value: dict[str, float]) -> str:
+def told(value: dict[str, Any]) -> str:
     accuracy = f", {value['accuracy']:.0%} recognised" if value.get("accuracy") else ""
-    return f"{value['nats']:.2f} ± {value['se']:.2f}{accuracy}"
+    most = "at most " if value.get("kind") == "upper bound" else ""
+    return f"{most}{value['nats']:.2f} ± {value['se']:.2f}{accuracy}"
 
 
 def words(task: Any) -> str:
