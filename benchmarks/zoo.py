@@ -207,7 +207,8 @@ def searched(rows: dict[str, Any]) -> list[str]:
         "## Is what the search says right?",
         "",
         "Default settings, no tuning. Estimate and exact information are on the same participants. Where the integrals over parameters",
-        'could not be computed closely enough, *exact* is an upper bound ("at most"), and the share that is reached is at least the one shown.',
+        'could not be computed closely enough, *exact* is an upper bound ("at most"); the share that is reached is then at least the one',
+        "shown.",
     ]
     lines += ["", "| question | design | estimate | exact | estimate / exact |", "|---|---|---|---|---|"]
     for name, found in rows.items():
