@@ -139,6 +139,12 @@ class Behavior:
         cut = np.s_[:, :blocks, :trials]
         return Behavior({k: v[cut] for k, v in self.fields.items()}, self.mask[cut], self.participants)
 
+    def write(self, who: Any, others: Behavior) -> None:
+        """Put what `others` did in the place of some of the participants."""
+        for name, values in others.fields.items():
+            self.fields[name][who] = values
+        self.mask[who] = others.mask
+
     @staticmethod
     def concatenate(parts: Sequence[Behavior]) -> Behavior:
         """All participants of all `parts`, in order."""

@@ -53,8 +53,7 @@ class Roles:
 
     def where(self, role: str) -> str:
         """The line at which a function begins."""
-        code = self.functions[role].__code__
-        return f"{code.co_filename}, line {code.co_firstlineno}"
+        return first_line(self.functions[role])
 
     @property
     def has_likelihood(self) -> bool:
@@ -128,6 +127,11 @@ def check_responses(roles: Roles, task: Task) -> None:
             got=response.kind,
             fix="write `respond`, which draws it, and `log_density`, if it has one",
         )
+
+
+def first_line(function: FunctionType) -> str:
+    """The line at which a function begins."""
+    return f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
 
 
 def line_of_return(function: FunctionType, call: Any) -> str:
