@@ -36,7 +36,7 @@ from ..priors import Prior, Uniform
 from ..tasks.base import Task
 from .compiled import count_from, pick
 from .model import BanditModel, Convention
-from .replay import MISSED, Descriptions, Replay
+from .replay import MISSED, Descriptions
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -111,7 +111,7 @@ class AEG(BanditModel):
 
     name: ClassVar[str] = "aeg"
     _choose: ClassVar = choose
-    _replay: ClassVar = Replay(describe)
+    _describe: ClassVar = describe
 
     @property
     def parameters(self) -> Mapping[str, Prior]:

@@ -4,7 +4,7 @@ A model supplies how it chooses, a numba function
 
     choose(past, theta, released, memory, scratch, stream) -> arm
 
-for all trials but the first of a block, at which every arm is equally probable. A `Simulator` is the loop compiled around it and around
+for all trials but the first of a block, at which every arm is equally probable. `simulate` runs a loop compiled around it and around
 the rules of the bandit (`Environment.compiled`): that of `models/kernel.py` by hand, several times as fast for models of this kind.
 
     past       what the participant has seen in the present block, a `Past`
@@ -19,6 +19,7 @@ All compiled functions are inlined (`forceinline`): they are small, and calls am
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -99,18 +100,19 @@ def _loop(theta: Any, designs: Any, lengths: Any, streams: Any, choices: Any, re
                 choices[i, b, t], rewards[i, b, t], mask[i, b, t] = arm, won, True
 
 
-class Simulator:
+@cache
+def compiled_loop(choose: Any, pays: Any) -> Any:
     """The loop compiled around a model's `choose` and the rules of a bandit."""
+    return specialised(_loop, choose=choose, pays=pays)
 
-    def __init__(self, choose: Any, pays: Any) -> None:
-        self._loop = specialised(_loop, choose=choose, pays=pays)
 
-    def __call__(
-        self, theta: Floats, designs: Floats, task: Task, released: bool, rng: np.random.Generator, threads: int | None = None
-    ) -> Behavior:
-        """What participants with parameters theta (N, P) at designs (N, B, V) do."""
-        nobody, seeds = task.nothing(len(designs)), rng.integers(0, 2**53, len(designs))
-        given = (np.ascontiguousarray(array) for array in (theta, designs, task.lengths(designs).astype(np.int64), started(seeds)))
-        arrays, numbers = (*given, nobody.fields["choice"], nobody.fields["reward"], nobody.mask), numbers_of(task)
-        in_threads(lambda *slices: self._loop(*slices, numbers, released), len(designs), arrays, threads)
-        return nobody
+def simulate(
+    choose: Any, theta: Floats, designs: Floats, task: Task, released: bool, rng: np.random.Generator, threads: int | None = None
+) -> Behavior:
+    """What participants with parameters theta (N, P) at designs (N, B, V) do."""
+    loop, numbers, done = compiled_loop(choose, task.rules.compiled), numbers_of(task), task.nothing(len(designs))
+    lengths, streams = task.lengths(designs).astype(np.int64), started(rng.integers(0, 2**53, len(designs)))
+    given = (np.ascontiguousarray(array) for array in (theta, designs, lengths, streams))
+    arrays = *given, done.fields["choice"], done.fields["reward"], done.mask
+    in_threads(lambda *slices: loop(*slices, numbers, released), len(designs), arrays, threads)
+    return done

@@ -5,12 +5,13 @@ A bandit model with a likelihood supplies a numba function
     describe(past, choice, released, scratch, row) -> None
 
 that writes whole numbers about one choice into `row`, (2 K,), the first of them 1 or more; the other arguments are those of
-`compiled.py`. A `Replay` is the loop compiled around it. Missed trials are skipped as if they had never been: memory is not touched, and
+`compiled.py`. `replay` runs a loop compiled around it. Missed trials are skipped as if they had never been: memory is not touched, and
 "previous" is the last observed trial of the block.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,17 +55,16 @@ def _loop(choices: Any, rewards: Any, mask: Any, out: Any, released: Any) -> Non
                     losses[arm] += 1.0
 
 
-class Replay:
+@cache
+def compiled_loop(describe: Any) -> Any:
     """The loop compiled around a model's `describe`."""
+    return specialised(_loop, describe=describe)
 
-    def __init__(self, describe: Any) -> None:
-        self._loop = specialised(_loop, describe=describe)
 
-    def __call__(self, behavior: Behavior, arms: int, released: bool) -> Descriptions:
-        """Descriptions (N, B, T, 2 K), -1 at missed trials."""
-        choices = np.ascontiguousarray(behavior.fields["choice"], dtype=np.int16)
-        rewards = np.ascontiguousarray(behavior.fields["reward"], dtype=np.int8)
-        out = np.full((*choices.shape, 2 * arms), MISSED, np.int32)
-        arrays = choices, rewards, np.ascontiguousarray(behavior.mask), out
-        in_threads(lambda *slices: self._loop(*slices, released), len(out), arrays)
-        return out
+def replay(describe: Any, behavior: Behavior, arms: int, released: bool) -> Descriptions:
+    """Descriptions (N, B, T, 2 K), -1 at missed trials."""
+    choices = np.ascontiguousarray(behavior.fields["choice"], dtype=np.int16)
+    rewards = np.ascontiguousarray(behavior.fields["reward"], dtype=np.int8)
+    loop, out = compiled_loop(describe), np.full((*choices.shape, 2 * arms), MISSED, np.int32)
+    in_threads(lambda *slices: loop(*slices, released), len(out), (choices, rewards, np.ascontiguousarray(behavior.mask), out))
+    return out
