@@ -16,8 +16,9 @@ import pytest
 from scipy import stats
 
 import tellapart as ta
-from tellapart.models.agents import Agent, NotCompiled, _Uncompiled
+from tellapart.models.agents import Agent, NotCompiled
 from tellapart.models.choices import largest, softmax
+from tellapart.models.python import simulate_each
 from tellapart.models.streams import standard_normal, uniform
 from tellapart.parts import find_part, known_parts
 from tellapart.priors import sample_priors
@@ -127,7 +128,7 @@ def test_compiled_and_uncompiled_are_the_same_participants(kind):
     model, (parameters, designs) = kind(), draws(kind(), 12)
     assert model.not_compiled(SMALL) is None
     compiled = model.simulate(parameters, designs, np.random.default_rng(1), SMALL)
-    assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), SMALL))
+    assert same(compiled, simulate_each(model, parameters, designs, np.random.default_rng(1), SMALL))
     SMALL.check(compiled)
 
 
@@ -135,7 +136,7 @@ def test_compiled_and_uncompiled_are_the_same_participants(kind):
 def test_every_bandit_can_be_played(task):
     model, (parameters, designs) = SHIPPED["q-learning"](), draws(SHIPPED["q-learning"](), 30, task=task)
     compiled = model.simulate(parameters, designs, np.random.default_rng(1), task)
-    assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), task))
+    assert same(compiled, simulate_each(model, parameters, designs, np.random.default_rng(1), task))
     np.testing.assert_array_equal(compiled.mask.sum(-1), task.lengths(designs))
     task.check(compiled)
 
@@ -213,7 +214,7 @@ def test_a_file_beside_a_study_is_compiled_in_whatever_folder_it_is(tmp_path):
     def played(model):
         assert model.not_compiled(SMALL) is None
         compiled = model.simulate(parameters, designs, np.random.default_rng(1), SMALL)
-        assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), SMALL))
+        assert same(compiled, simulate_each(model, parameters, designs, np.random.default_rng(1), SMALL))
         return compiled
 
     one = played(first)

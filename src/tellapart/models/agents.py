@@ -26,7 +26,7 @@ import inspect
 import keyword
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import field, make_dataclass
 from typing import Any, Callable, ClassVar, Mapping, Sequence
 
 import numpy as np
@@ -42,7 +42,7 @@ from .base import Floats, LikelihoodModel, Model, Parameters
 from .failures import Failure, SimulationFailed
 from .kernel import Kernel, numbers_of, recorded, settings_of, theta_of
 from .live import LiveParticipant
-from .python import ParticipantModel, check_priors, options_of, simulate_person
+from .python import check_priors, options_of, simulate_each, simulate_person
 from .roles import ROLES, Roles, first_line
 from .streams import started
 
@@ -56,7 +56,11 @@ class Agent(Model):
 
     parameters: ClassVar[Mapping[str, Prior]]
     roles: ClassVar[Roles]
-    resets: ClassVar[bool]
+
+    @property
+    def resets(self) -> bool:
+        """Does each block begin with a new state?"""
+        return self.roles.resets
 
     def at(self, task: Task) -> AtTask:
         """The agent's functions in the form in which a task's trials call them; made once."""
@@ -80,10 +84,10 @@ class Agent(Model):
         theta, kernel = theta_of(self, parameters, len(designs)), self.at(task).simulator
         if kernel is None:
             self._tell(task)
-            return _Uncompiled(self).simulate(parameters, designs, rng, task)
+            return simulate_each(self, parameters, designs, rng, task)
         seeds = rng.integers(0, 2**53, len(designs))
         try:
-            behavior, failed = kernel.simulate(theta, designs, seeds, task, self.resets, threads)
+            behavior, failed = kernel.simulate(theta, designs, seeds, task, threads)
         except Exception:  # raised by compiled code, which does not say by whom
             behavior, failed = self._one_by_one(kernel, theta, designs, seeds, task)
         if failed.any():
@@ -111,7 +115,7 @@ class Agent(Model):
         theta, kernel, seeds = theta_of(self, parameters, len(designs)), self.at(task).simulator, rng.integers(0, 2**53, len(designs))
         if kernel is not None:
             with suppress(Exception):  # raised by compiled code, which does not say where: plain Python will
-                done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task, self.resets)
+                done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task)
                 if not failed.any():
                     return done
         people = [self._gone_on(theta[i], behavior[i], designs[i], block, int(seeds[i]), task) for i in range(len(designs))]
@@ -143,14 +147,14 @@ class Agent(Model):
         for i in range(len(designs)):
             one = slice(i, i + 1)
             with suppress(Exception):
-                part, failed[one] = kernel.simulate(theta[one], designs[one], seeds[one], task, self.resets)
+                part, failed[one] = kernel.simulate(theta[one], designs[one], seeds[one], task)
                 behavior.write(one, part)
         return behavior, failed
 
     def _failure(self, theta: Floats, design: Floats, seed: int, task: Task) -> Failure:
         """What goes wrong with one participant, as the interpreter tells it."""
         values = dict(zip(self.parameters, theta.tolist(), strict=True))
-        result = simulate_person(_Uncompiled(self), (values, design, seed), task)
+        result = simulate_person(self, (values, design, seed), task)
         if isinstance(result, Failure):
             return result
         return Failure(self.name, values, design.tolist(), seed, "it fails when compiled, but not in plain Python", call="simulate_one")
@@ -164,7 +168,7 @@ class LikelihoodAgent(Agent, LikelihoodModel):
         if kernel is None:
             self._tell(task)
             return np.array([self._replayed(theta[i], behavior[i], designs[i], task) for i in range(len(behavior))])
-        score = kernel.log_likelihood(theta, task.check(behavior), designs, task, self.resets)
+        score = kernel.log_likelihood(theta, task.check(behavior), designs, task)
         wrong = np.flatnonzero(np.isnan(score))
         if len(wrong):
             self._replayed(theta[wrong[0]], behavior[wrong[0]], designs[wrong[0]], task)  # which says what is wrong
@@ -178,7 +182,7 @@ class LikelihoodAgent(Agent, LikelihoodModel):
         theta, numbers = theta_of(self, parameters, len(behavior)), numbers_of(task)
         shares = np.zeros((*behavior.shape, int(numbers[0])))
         arrays = tuple(map(np.ascontiguousarray, (theta, designs, *recorded(task, behavior), shares)))
-        in_threads(lambda *slices: self.at(task).foresee(*slices, numbers, self.resets), len(theta), arrays)
+        in_threads(lambda *slices: self.at(task).foresee(*slices, numbers), len(theta), arrays)
         return np.asarray(arrays[-1])
 
     def _replayed(self, theta: Floats, behavior: Behavior, design: Floats, task: Task) -> float:
@@ -188,23 +192,6 @@ class LikelihoodAgent(Agent, LikelihoodModel):
 
 
 _MADE: dict[Any, AtTask] = {}
-
-
-@dataclass(frozen=True)
-class _Uncompiled(ParticipantModel):
-    """An agent as a model of one participant at a time, in plain Python: slow ones are spread over the run's workers."""
-
-    agent: Agent
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.agent.name)
-
-    @property
-    def parameters(self) -> Mapping[str, Prior]:
-        return self.agent.parameters
-
-    def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
-        return self.agent.simulate_one(parameters, design, rng, task)
 
 
 def _play(
@@ -288,10 +275,10 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
     def make(written: type) -> type[Agent]:
         options = _options(written)
         _check_names(name, [*parameters], [option for option, *_ in options])
-        roles = Roles(name, _functions(name, written), tuple(parameters), latent)
+        roles = Roles(name, _functions(name, written), tuple(parameters), latent, resets)
         _check_latent(roles)
         base = LikelihoodAgent if roles.has_likelihood else Agent
-        body = {"name": name, "parameters": dict(parameters), "roles": roles, "resets": resets, "__doc__": written.__doc__}
+        body = {"name": name, "parameters": dict(parameters), "roles": roles, "__doc__": written.__doc__}
         kind = make_dataclass(written.__name__, options, bases=(base,), namespace=body, frozen=True)
         kind.__module__, kind.__qualname__ = written.__module__, written.__qualname__
         return kind

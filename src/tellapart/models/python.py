@@ -51,38 +51,44 @@ class ParticipantModel(Model):
         """
 
     def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
-        values = self.check_parameters(parameters)
-        seeds = rng.integers(0, 2**53, len(designs))
-        people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(len(designs))]
-        behavior, failures = task.nothing(len(designs)), {}
-        for i, result in enumerate(self._shared_out(people, task)):
-            if isinstance(result, Failure):
-                failures[i] = result
-            else:
-                behavior.write([i], result)
-        if failures:
-            raise SimulationFailed(failures, behavior)
-        return behavior
-
-    def _shared_out(self, people: list[Any], task: Task) -> list[Behavior | Failure]:
-        """The result of each participant: the first few here, the others by the workers if that is worth it."""
-        workers = present_workers()
-        started = time.perf_counter()
-        results = _simulate_some(self, people[:FIRST], task)
-        rest, cost = people[FIRST:], (time.perf_counter() - started) / max(1, len(results))
-        if workers.count == 1 or cost * len(rest) < WORTHWHILE:
-            return results + _simulate_some(self, rest, task)
-        size = math.ceil(len(rest) / (2 * workers.count))
-        pieces = [(self, rest[start : start + size], task) for start in range(0, len(rest), size)]
-        return results + [result for part in workers.map(_simulate_some, pieces) for result in part]
+        return simulate_each(self, parameters, designs, rng, task)
 
 
-def _simulate_some(model: ParticipantModel, people: list[Any], task: Task) -> list[Behavior | Failure]:
+def simulate_each(model: Any, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+    """Simulate participants of a `ParticipantModel`, or of an agent, by its `simulate_one`."""
+    values = model.check_parameters(parameters)
+    seeds = rng.integers(0, 2**53, len(designs))
+    people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(len(designs))]
+    behavior, failures = task.nothing(len(designs)), {}
+    for i, result in enumerate(_shared_out(model, people, task)):
+        if isinstance(result, Failure):
+            failures[i] = result
+        else:
+            behavior.write([i], result)
+    if failures:
+        raise SimulationFailed(failures, behavior)
+    return behavior
+
+
+def _shared_out(model: Any, people: list[Any], task: Task) -> list[Behavior | Failure]:
+    """The result of each participant: the first few here, the others by the workers if that is worth it."""
+    workers = present_workers()
+    started = time.perf_counter()
+    results = _simulate_some(model, people[:FIRST], task)
+    rest, cost = people[FIRST:], (time.perf_counter() - started) / max(1, len(results))
+    if workers.count == 1 or cost * len(rest) < WORTHWHILE:
+        return results + _simulate_some(model, rest, task)
+    size = math.ceil(len(rest) / (2 * workers.count))
+    pieces = [(model, rest[start : start + size], task) for start in range(0, len(rest), size)]
+    return results + [result for part in workers.map(_simulate_some, pieces) for result in part]
+
+
+def _simulate_some(model: Any, people: list[Any], task: Task) -> list[Behavior | Failure]:
     """What each participant (parameters, design, seed) did, or its failure."""
     return [simulate_person(model, person, task) for person in people]
 
 
-def simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Floats, int], task: Task) -> Behavior | Failure:
+def simulate_person(model: Any, person: tuple[dict[str, float], Floats, int], task: Task) -> Behavior | Failure:
     """What one participant did, or its failure."""
     parameters, design, seed = person
     try:

@@ -40,12 +40,14 @@ class Roles:
         functions: Role to function.
         parameters: Their names.
         latent: Are random numbers drawn that nobody sees?
+        resets: Does each block begin with a new state?
     """
 
     name: str
     functions: Mapping[str, FunctionType]
     parameters: tuple[str, ...]
     latent: bool
+    resets: bool
 
     def asked(self, role: str) -> tuple[str, ...]:
         """The names that a function asks for."""
