@@ -301,13 +301,12 @@ def _functions(name: str, written: type) -> dict[str, Any]:
 
 def _check_latent(roles: Roles) -> None:
     """What is drawn in secret is declared, and a response without a probability too."""
-    if roles.latent or roles.has_likelihood:
-        asking = [role for role in ("start", "choose", "learn") if role in roles.functions and "stream" in roles.asked(role)]
-        if not asking or roles.latent:
-            return
+    asking = [role for role in ("start", "choose", "learn") if role in roles.functions and "stream" in roles.asked(role)]
+    if roles.latent or (roles.has_likelihood and not asking):
+        return
+    what, role = f"'{roles.name}' says how it responds, but not how probable that is.", "respond"
+    if roles.has_likelihood:
         what, role = f"The function '{asking[0]}' of '{roles.name}' draws something that nobody sees.", asking[0]
-    else:
-        what, role = f"'{roles.name}' says how it responds, but not how probable that is.", "respond"
     fix = "declare it: @ta.agent(…, latent=True); there is then no likelihood, and none is needed"
     raise ModelError(what, where=roles.where(role), expected="latent=True", fix=fix)
 

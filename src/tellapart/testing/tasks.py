@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..behavior import Behavior, Field
 from ..errors import StudyError
-from ..tasks.base import Task
+from ..tasks.base import Task, check_counts
 from ..tasks.environment import Environment, NoOutcomes
 from ..tasks.sampling import sample, spread
 from .findings import Checked, Findings
@@ -42,10 +42,7 @@ class _TaskChecker:
         self.findings = Findings(self.name)
 
     def has_shape(self) -> None:
-        for what in ("blocks", "trials"):
-            value = getattr(self.task, what)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise StudyError(f"The '{what}' of '{self.name}' must be a whole number.", expected="1 or more", got=repr(value))
+        check_counts(f"'{self.name}'", {"blocks": 1, "trials": 1}, {"blocks": self.task.blocks, "trials": self.task.trials})
         if self.task.design_space.blocks != self.task.blocks:
             fix, got = "give both the same", f"{self.task.design_space.blocks} and {self.task.blocks}"
             self.findings.error(f"The design space of '{self.name}' has another number of blocks than the task.", fix, got=got)
