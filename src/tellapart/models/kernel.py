@@ -132,7 +132,7 @@ class Kernel:
     def simulate(
         self, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task, threads: int | None = None
     ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do, and who could not be simulated, (N,).
+        """What participants do, and who could not be simulated, (N,): nothing is recorded of them.
 
         Arguments:
             theta: (N, P).
@@ -144,7 +144,9 @@ class Kernel:
         outcomes, score = np.zeros((*mask.shape, len(task.outcomes))), np.zeros(len(mask))
         lengths = np.ascontiguousarray(task.lengths(designs), dtype=np.int64)
         self._run(threads, task, 0, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
-        return as_behavior(task, responses, outcomes, mask), np.isnan(score)
+        failed = np.isnan(score)
+        mask[failed] = False
+        return as_behavior(task, responses, outcomes, mask), failed
 
     def log_likelihood(self, theta: Floats, behavior: Behavior, designs: Floats, task: Task) -> Floats:
         """log p(responses | outcomes, theta) of each participant, (N,); NaN where the model gives no probabilities."""

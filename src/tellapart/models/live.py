@@ -72,7 +72,10 @@ class LiveParticipant:
     def log_probability(self, responses: Mapping[str, Any]) -> float:
         """log p of a response at the present trial; for a response that is a number, its log density."""
         theta, state, *rest = self._now
-        return float(self._call("log_p", theta, state, self._response(responses), *rest))
+        value = float(self._call("log_p", theta, state, self._response(responses), *rest))
+        if np.isnan(value) and "choose" in self._agent.roles.functions:
+            self.probabilities()  # which says what is wrong with them
+        return value
 
     def learn(self, responses: Mapping[str, Any], outcomes: Mapping[str, Any]) -> None:
         """What happened at the present trial; the next one begins. A missed trial is not learned from: leave it out."""
