@@ -14,8 +14,7 @@ from ..errors import ModelError, nearest
 from ..models.base import Floats, IntegratedModel, Parameters
 from ..models.kernel import theta_of
 from ..tasks.base import Task
-from .compiled import simulate
-from .replay import Descriptions, replay
+from .compiled import Descriptions, replay, simulate
 from .task import Bandit
 
 Convention = Literal["paper", "released"]

@@ -37,8 +37,8 @@ from ..models.kernel import theta_of
 from ..models.streams import log_gamma_noise, uniform
 from ..priors import LogNormal, Prior, Uniform
 from ..tasks.base import Task
+from .compiled import FIRST, Descriptions
 from .model import BanditModel
-from .replay import FIRST, Descriptions
 from .thompson import probability_largest
 
 
