@@ -102,11 +102,8 @@ class Behavior:
         shapes = {name: np.shape(values) for name, values in self.fields.items()}
         first = next(iter(shapes.values()), ())
         if len(first) != 3 or any(shape != first for shape in shapes.values()):
-            raise DataError(
-                "The fields of a behavior must be arrays of one shape.",
-                expected="(participants, blocks, trials) for each field",
-                got=shapes,
-            )
+            expected = "(participants, blocks, trials) for each field"
+            raise DataError("The fields of a behavior must be arrays of one shape.", expected=expected, got=shapes)
         mask = np.ones(first, bool) if self.mask is None else np.asarray(self.mask, bool)
         if mask.shape != first:
             raise DataError("The mask of a behavior must have the shape of its fields.", expected=str(first), got=mask.shape)

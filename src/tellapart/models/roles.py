@@ -70,17 +70,11 @@ class Roles:
         known = self._known(role, task)
         if name in known:
             return known[name]
-        later = {f.name for f in task.fields} | {*_shown(task, True)} | {"stream"}
-        if name in later:
-            raise ModelError(
-                f"The function '{role}' of '{self.name}' asks for '{name}', which a participant does not know at that time.",
-                where=self.where(role),
-                expected=", ".join(known),
-                got=name,
-                fix=_advice(name, role, task),
-            )
-        what = f"The function '{role}' of '{self.name}' asks for '{name}', which the task '{task.name}' does not have."
-        raise ModelError(what, where=self.where(role), expected=", ".join(known), got=name, fix=nearest(name, known))
+        why, fix = f"the task '{task.name}' does not have", nearest(name, known)
+        if name in {f.name for f in task.fields} | {*_shown(task, True)} | {"stream"}:
+            why, fix = "a participant does not know at that time", _advice(name, role, task)
+        what = f"The function '{role}' of '{self.name}' asks for '{name}', which {why}."
+        raise ModelError(what, where=self.where(role), expected=", ".join(known), got=name, fix=fix)
 
     def _known(self, role: str, task: Task) -> dict[str, str]:
         """What a function may ask for, in the loop's own names."""

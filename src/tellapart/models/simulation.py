@@ -68,10 +68,9 @@ class Simulations:
 
         model, designs = (np.concatenate([getattr(part, name) for part in parts]) for name in ("model", "designs"))
         parameters, within = joined([part.parameters for part in parts]), joined([part.within for part in parts])
+        behavior = Behavior.concatenate([part.behavior for part in parts])
         failures = tuple(failure for part in parts for failure in part.failures)
-        return Simulations(
-            parts[0].models, model, parameters, designs, Behavior.concatenate([part.behavior for part in parts]), within, failures
-        )
+        return Simulations(parts[0].models, model, parameters, designs, behavior, within, failures)
 
     def of(self, m: int) -> Simulations:
         """The participants of model number `m`."""
