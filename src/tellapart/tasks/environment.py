@@ -102,10 +102,10 @@ class Environment(ABC):
         return {
             "block": self.block,
             "trial": self.trial,
-            "rng": _plain(self.rng.bit_generator.state),
-            "fields": {name: values.tolist() for name, values in self._recorded.fields.items()},
-            "mask": self._recorded.mask.tolist(),
-            "state": {name: values.tolist() for name, values in self.state.items()},
+            "rng": plain(self.rng.bit_generator.state),
+            "fields": plain(self._recorded.fields),
+            "mask": plain(self._recorded.mask),
+            "state": plain(self.state),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -142,8 +142,10 @@ class NoOutcomes(Environment):
         return {}
 
 
-def _plain(value: Any) -> Any:
-    """The state of a random generator with plain numbers in the place of NumPy's."""
+def plain(value: Any) -> Any:
+    """Arrays and numbers of NumPy's, in dictionaries and sequences, as JSON can hold them."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
