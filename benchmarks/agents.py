@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import tellapart as ta
-from tellapart.models.agents import Agent, _Uncompiled
+from tellapart.models.agents import Agent
+from tellapart.models.python import simulate_each
 from tellapart.parts import known_parts
 from tellapart.priors import sample_priors
 from tellapart.threads import available_cores
@@ -34,21 +36,22 @@ def drawn(model: ta.Model, n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return sample_priors(model.parameters, n, rng), TASK.baseline(n, rng)
 
 
-def seconds(model: ta.Model, n: int, cores: int, repeats: int = REPEATS) -> float:
+def seconds(model: ta.Model, n: int, cores: int, repeats: int = REPEATS, compiled: bool = True) -> float:
     """For each participant, each at another design; the best of a few runs."""
     parameters, designs = drawn(model, n)
-    model.simulate(parameters, designs, np.random.default_rng(0), TASK)
+    simulate = model.simulate if compiled else partial(simulate_each, model)
+    simulate(parameters, designs, np.random.default_rng(0), TASK)
     spent = []
     for seed in range(repeats):
         start = time.process_time()
-        model.simulate(parameters, designs, np.random.default_rng(seed), TASK)
+        simulate(parameters, designs, np.random.default_rng(seed), TASK)
         spent.append(time.process_time() - start)
     return min(spent) / n / cores
 
 
 def print_speed() -> None:
     print(f"participants a second ({TASK.blocks} blocks of {TASK.trials} trials, {TASK.arms} arms, {available_cores()} cores)")
-    fast, slow = seconds(KalmanUCB(), N, available_cores()), seconds(_Uncompiled(KalmanUCB()), FEW, 1, 3)
+    fast, slow = seconds(KalmanUCB(), N, available_cores()), seconds(KalmanUCB(), FEW, 1, 3, compiled=False)
     print(f"  Kalman-UCB: {1 / fast:,.0f} compiled, {1 / slow:,.0f} uncompiled on one core, ratio {slow / fast:.0f}")
     print("  (targets: 100,000 and a ratio of 100)")
     for name, kind in known_parts("model").items():
@@ -60,7 +63,7 @@ def print_same_bytes() -> None:
     model, (parameters, designs) = KalmanUCB(), drawn(KalmanUCB(), 4000)
     runs = [model.simulate(parameters, designs, np.random.default_rng(2), TASK, threads=threads) for threads in (1, 2, 3, 7)]
     few = {name: values[:FEW] for name, values in parameters.items()}
-    plain = _Uncompiled(model).simulate(few, designs[:FEW], np.random.default_rng(2), TASK)
+    plain = simulate_each(model, few, designs[:FEW], np.random.default_rng(2), TASK)
     print(f"the same bytes by 1, 2, 3 and 7 threads: {all(same(run, runs[0]) for run in runs)}; uncompiled: {same(plain, runs[0][:FEW])}")
 
 

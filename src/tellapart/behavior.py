@@ -102,11 +102,8 @@ class Behavior:
         shapes = {name: np.shape(values) for name, values in self.fields.items()}
         first = next(iter(shapes.values()), ())
         if len(first) != 3 or any(shape != first for shape in shapes.values()):
-            raise DataError(
-                "The fields of a behavior must be arrays of one shape.",
-                expected="(participants, blocks, trials) for each field",
-                got=shapes,
-            )
+            expected = "(participants, blocks, trials) for each field"
+            raise DataError("The fields of a behavior must be arrays of one shape.", expected=expected, got=shapes)
         mask = np.ones(first, bool) if self.mask is None else np.asarray(self.mask, bool)
         if mask.shape != first:
             raise DataError("The mask of a behavior must have the shape of its fields.", expected=str(first), got=mask.shape)
@@ -138,6 +135,12 @@ class Behavior:
         """The same participants as if the experiment had ended earlier: the first blocks, the first trials of each."""
         cut = np.s_[:, :blocks, :trials]
         return Behavior({k: v[cut] for k, v in self.fields.items()}, self.mask[cut], self.participants)
+
+    def write(self, who: Any, others: Behavior) -> None:
+        """Put what `others` did in the place of some of the participants."""
+        for name, values in others.fields.items():
+            self.fields[name][who] = values
+        self.mask[who] = others.mask
 
     @staticmethod
     def concatenate(parts: Sequence[Behavior]) -> Behavior:

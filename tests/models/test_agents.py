@@ -16,8 +16,10 @@ import pytest
 from scipy import stats
 
 import tellapart as ta
-from tellapart.models.agents import Agent, NotCompiled, _Uncompiled
+from tellapart.models.agents import Agent, NotCompiled
 from tellapart.models.choices import largest, softmax
+from tellapart.models.failures import attempt
+from tellapart.models.python import simulate_each
 from tellapart.models.streams import standard_normal, uniform
 from tellapart.parts import find_part, known_parts
 from tellapart.priors import sample_priors
@@ -127,7 +129,7 @@ def test_compiled_and_uncompiled_are_the_same_participants(kind):
     model, (parameters, designs) = kind(), draws(kind(), 12)
     assert model.not_compiled(SMALL) is None
     compiled = model.simulate(parameters, designs, np.random.default_rng(1), SMALL)
-    assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), SMALL))
+    assert same(compiled, simulate_each(model, parameters, designs, np.random.default_rng(1), SMALL))
     SMALL.check(compiled)
 
 
@@ -135,7 +137,7 @@ def test_compiled_and_uncompiled_are_the_same_participants(kind):
 def test_every_bandit_can_be_played(task):
     model, (parameters, designs) = SHIPPED["q-learning"](), draws(SHIPPED["q-learning"](), 30, task=task)
     compiled = model.simulate(parameters, designs, np.random.default_rng(1), task)
-    assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), task))
+    assert same(compiled, simulate_each(model, parameters, designs, np.random.default_rng(1), task))
     np.testing.assert_array_equal(compiled.mask.sum(-1), task.lengths(designs))
     task.check(compiled)
 
@@ -213,7 +215,7 @@ def test_a_file_beside_a_study_is_compiled_in_whatever_folder_it_is(tmp_path):
     def played(model):
         assert model.not_compiled(SMALL) is None
         compiled = model.simulate(parameters, designs, np.random.default_rng(1), SMALL)
-        assert same(compiled, _Uncompiled(model).simulate(parameters, designs, np.random.default_rng(1), SMALL))
+        assert same(compiled, simulate_each(model, parameters, designs, np.random.default_rng(1), SMALL))
         return compiled
 
     one = played(first)
@@ -733,6 +735,21 @@ def test_who_failed_can_be_seen_again():
     code = str(error.value).split("see it again with ")[1].split(", then mend")[0]
     with pytest.raises(ta.ModelError, match="does not give probabilities"):
         eval(code, {"model": TooMuch(), "np": np, "task": SMALL})
+
+
+def test_nothing_is_recorded_of_who_fails():
+    designs = np.full((50, 2, 3), 0.9)
+    behavior, failures = attempt(TooMuch(), {"a": np.linspace(0, 1, 50)}, designs, np.random.default_rng(1), SMALL)
+    assert 0 < len(failures) < 50
+    assert not behavior.mask[[*failures]].any()
+    assert behavior.mask.any((1, 2)).sum() == 50 - len(failures)
+
+
+def test_a_likelihood_without_probabilities_is_refused_with_the_line():
+    wins = ta.Behavior({"choice": np.zeros((1, 2, SMALL.trials), int), "reward": np.ones((1, 2, SMALL.trials), int)})
+    with pytest.raises(ta.ModelError, match="does not give probabilities") as error:
+        TooMuch().log_likelihood({"a": np.array([0.5])}, wins, np.full((1, 2, 3), 0.9), SMALL)
+    assert "test_agents.py, line" in str(error.value.where)
 
 
 def test_a_few_who_fail_are_skipped():

@@ -228,6 +228,34 @@ def test_what_cannot_be_recorded_of_many(returned, message):
         ta.simulate_models(TASK, [odd()], DESIGN, 4, np.random.default_rng(1))
 
 
+@dataclass(frozen=True)
+class Reactions(ta.Task):
+    """Response times."""
+
+    blocks: int = 1
+    trials: int = 2
+    name: ClassVar[str] = "reactions"
+
+    @property
+    def fields(self):
+        return (ta.Field("seconds", "positive"),)
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace(1, (ta.Variable("load"),))
+
+    def baseline(self, n, rng):
+        return rng.random((n, 1, 1))
+
+
+def test_whole_numbers_are_checked_at_both_ends():
+    """A response time of 0 is none, beside one of 1 too."""
+    odd = ta.model(name="odd", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)(lambda p, d, rng, task: {"seconds": seconds[: len(d)]})
+    seconds = np.tile([[[0, 1]]], (4, 1, 1))
+    with pytest.raises(ta.ModelError, match="above 0"):
+        ta.simulate_models(Reactions(), [odd()], [[0.5]], 4, np.random.default_rng(1))
+
+
 SLOW = """
 import time
 import numpy as np

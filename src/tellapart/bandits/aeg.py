@@ -34,9 +34,8 @@ from ..models.kernel import theta_of
 from ..models.streams import uniform
 from ..priors import Prior, Uniform
 from ..tasks.base import Task
-from .compiled import count_from, pick
+from .compiled import MISSED, Descriptions, count_from, pick
 from .model import BanditModel, Convention
-from .replay import MISSED, Descriptions, Replay
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -111,7 +110,7 @@ class AEG(BanditModel):
 
     name: ClassVar[str] = "aeg"
     _choose: ClassVar = choose
-    _replay: ClassVar = Replay(describe)
+    _describe: ClassVar = describe
 
     @property
     def parameters(self) -> Mapping[str, Prior]:

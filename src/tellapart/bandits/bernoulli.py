@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.streams import uniform
-from ..tasks.environment import Environment, Values
-from ..tasks.space import DesignSpace, Floats, Symmetry, Variable
-from .task import Bandit
+from ..tasks.environment import Environment
+from ..tasks.space import Floats
+from .task import Bandit, WinsAndLosses
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -25,14 +25,13 @@ def pays(design: Any, trial: Any, choice: Any, numbers: Any, memory: Any, stream
     outcome[0] = uniform(stream) < design[choice]
 
 
-class BernoulliArms(Environment):
+class BernoulliArms(WinsAndLosses):
     """An arm pays 1 with its probability, else 0."""
 
     compiled: ClassVar[Any] = pays
 
-    def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
-        chance = self.designs[np.arange(len(self.designs)), self.block, responses["choice"]]
-        return {"reward": (self.rng.random(len(chance)) < chance).astype(np.int8)}
+    def chance(self, choice: NDArray[Any]) -> Floats:
+        return np.asarray(self.designs[np.arange(len(self.designs)), self.block, choice])
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,6 @@ class BernoulliBandit(Bandit):
     name: ClassVar[str] = "bernoulli-bandit"
     rules: ClassVar[type[Environment]] = BernoulliArms
     design_label: ClassVar[str] = "reward probability"
-
-    @property
-    def design_space(self) -> DesignSpace:
-        return DesignSpace(self.blocks, tuple(Variable(f"arm {k}") for k in range(self.arms)), Symmetry(columns=True, blocks=True))
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
         """Every reward probability from Beta(2, 2), as in Steyvers, Lee & Wagenmakers (2009)."""

@@ -48,8 +48,7 @@ class BudgetBandit(Bandit):
 
     @property
     def design_space(self) -> DesignSpace:
-        arms = tuple(Variable(f"arm {k}") for k in range(self.arms))
-        variables = (*arms, Variable("trials", self.shortest, self.trials, "integer"))
+        variables = (*self.arm_variables, Variable("trials", self.shortest, self.trials, "integer"))
         return DesignSpace(self.blocks, variables, Symmetry(blocks=True), (fixed_total(variables, "trials", self.blocks, self.total),))
 
     def lengths(self, designs: Floats) -> NDArray[np.intp]:
@@ -57,7 +56,5 @@ class BudgetBandit(Bandit):
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
         """Every reward probability from Beta(2, 2), and blocks of the same length."""
-        designs = np.concatenate(
-            [rng.beta(2.0, 2.0, (n, self.blocks, self.arms)), np.full((n, self.blocks, 1), self.total / self.blocks)], -1
-        )
-        return self.design_space.repair(designs)
+        chances, lengths = rng.beta(2.0, 2.0, (n, self.blocks, self.arms)), np.full((n, self.blocks, 1), self.total / self.blocks)
+        return self.design_space.repair(np.concatenate([chances, lengths], -1))

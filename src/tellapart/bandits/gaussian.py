@@ -16,7 +16,7 @@ from ..behavior import Field
 from ..errors import StudyError
 from ..models.streams import standard_normal
 from ..tasks.environment import Environment, Values
-from ..tasks.space import DesignSpace, Floats, Symmetry, Variable
+from ..tasks.space import Floats
 from .task import Bandit
 
 NOISE = 4
@@ -59,10 +59,6 @@ class GaussianBandit(Bandit):
         super().__post_init__()
         if not 0 < self.noise < np.inf:
             raise StudyError("The 'noise' of a bandit must be a number above 0.", got=self.noise, key="noise")
-
-    @property
-    def design_space(self) -> DesignSpace:
-        return DesignSpace(self.blocks, tuple(Variable(f"arm {k}") for k in range(self.arms)), Symmetry(columns=True, blocks=True))
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
         """Every mean from a normal distribution, as in Gershman (2018): here around 1/2 with standard deviation 1/4, within 0 to 1."""

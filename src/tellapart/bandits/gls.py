@@ -39,9 +39,8 @@ from ..models.streams import uniform
 from ..priors import Prior, Uniform
 from ..tasks.base import Task
 from ..threads import in_threads
-from .compiled import count_from, pick
+from .compiled import FIRST, MISSED, Descriptions, count_from, pick
 from .model import BanditModel, Convention
-from .replay import FIRST, MISSED, Descriptions, Replay
 
 SAME, BETTER_WORSE, DILEMMA = 0, 1, 2
 STAYS, STARTS = 2, 3
@@ -203,7 +202,7 @@ class GLS(BanditModel):
 
     name: ClassVar[str] = "gls"
     _choose: ClassVar = choose
-    _replay: ClassVar = Replay(describe)
+    _describe: ClassVar = describe
 
     @property
     def parameters(self) -> Mapping[str, Prior]:

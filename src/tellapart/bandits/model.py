@@ -5,7 +5,6 @@ A bandit model is a file with a dataclass: its parameters with priors, and compi
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,8 +14,7 @@ from ..errors import ModelError, nearest
 from ..models.base import Floats, IntegratedModel, Parameters
 from ..models.kernel import theta_of
 from ..tasks.base import Task
-from .compiled import Simulator
-from .replay import Descriptions, Replay
+from .compiled import Descriptions, replay, simulate
 from .task import Bandit
 
 Convention = Literal["paper", "released"]
@@ -27,7 +25,7 @@ class BanditModel(IntegratedModel):
     """A model of a bandit with wins and losses, with a compiled simulator and replay."""
 
     _choose: ClassVar[Any]
-    _replay: ClassVar[Replay]
+    _describe: ClassVar[Any]
 
     convention: Convention = "paper"
 
@@ -50,17 +48,12 @@ class BanditModel(IntegratedModel):
         self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task, threads: int | None = None
     ) -> Behavior:
         bandit, theta = check_bandit(task, self.name), theta_of(self, parameters, len(designs))
-        return _simulator(self._choose, bandit.rules.compiled)(theta, designs, bandit, self.released, rng, threads)
+        return simulate(type(self)._choose, theta, designs, bandit, self.released, rng, threads)
 
     def _described(self, behavior: Behavior, task: Task) -> tuple[Descriptions, int]:
         """What `describe` says of each choice, (N, B, T, 2 K), and K."""
         arms = check_bandit(task, self.name).arms
-        return self._replay(task.check(behavior), arms, self.released), arms
-
-
-@lru_cache
-def _simulator(choose: Any, pays: Any) -> Simulator:
-    return Simulator(choose, pays)
+        return replay(type(self)._describe, task.check(behavior), arms, self.released), arms
 
 
 def check_bandit(task: Any, model: str) -> Bandit:

@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from ..models.streams import standard_normal, uniform
 from ..tasks.environment import Environment, Values
-from ..tasks.space import DesignSpace, Floats, Symmetry, Variable
-from .task import Bandit
-
-LARGEST = 0.3
-"""The largest steps that a design can ask for."""
+from ..tasks.space import Floats
+from .task import Bandit, WinsAndLosses
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -32,7 +29,7 @@ def pays(design: Any, trial: Any, choice: Any, numbers: Any, memory: Any, stream
         memory[k] = min(max(place, -0.5), 0.5)
 
 
-class WanderingArms(Environment):
+class WanderingArms(WinsAndLosses):
     """An arm pays with the probability to which it has wandered; where that is, nobody is told."""
 
     compiled: ClassVar[Any] = pays
@@ -41,9 +38,8 @@ class WanderingArms(Environment):
         super().__init__(task, designs, rng)
         self.state["chance"] = np.full((len(designs), designs.shape[2]), 0.5)
 
-    def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
-        chance = self.state["chance"][np.arange(len(self.designs)), responses["choice"]]
-        return {"reward": (self.rng.random(len(chance)) < chance).astype(np.int8)}
+    def chance(self, choice: NDArray[Any]) -> Floats:
+        return np.asarray(self.state["chance"][np.arange(len(self.designs)), choice])
 
     def learn(self, responses: Values, outcomes: Values) -> None:
         chance = self.state["chance"]
@@ -60,11 +56,7 @@ class RestlessBandit(Bandit):
     name: ClassVar[str] = "restless-bandit"
     rules: ClassVar[type[Environment]] = WanderingArms
     design_label: ClassVar[str] = "size of the steps of a reward probability"
-
-    @property
-    def design_space(self) -> DesignSpace:
-        arms = tuple(Variable(f"arm {k}", 0.0, LARGEST) for k in range(self.arms))
-        return DesignSpace(self.blocks, arms, Symmetry(columns=True, blocks=True))
+    highest: ClassVar[float] = 0.3
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
         """The same steps for all arms, of about the size that is customary: 0.028 in Daw et al. (2006), here up to 0.1."""

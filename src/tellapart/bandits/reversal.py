@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.streams import uniform
-from ..tasks.environment import Environment, Values
+from ..tasks.environment import Environment
 from ..tasks.space import DesignSpace, Floats, Symmetry, Variable
-from .task import Bandit
+from .task import Bandit, WinsAndLosses
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -27,17 +27,15 @@ def pays(design: Any, trial: Any, choice: Any, numbers: Any, memory: Any, stream
     outcome[0] = uniform(stream) < design[choice if trial < design[arms] else arms - 1 - choice]
 
 
-class ReversedArms(Environment):
+class ReversedArms(WinsAndLosses):
     """An arm pays with its probability, from the reversal on with that of its counterpart."""
 
     compiled: ClassVar[Any] = pays
 
-    def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
-        rows, choice = self.designs[:, self.block], responses["choice"]
+    def chance(self, choice: NDArray[Any]) -> Floats:
+        rows = self.designs[:, self.block]
         arms = rows.shape[1] - 1
-        arm = np.where(self.trial < rows[:, arms], choice, arms - 1 - choice)
-        chance = rows[np.arange(len(rows)), arm]
-        return {"reward": (self.rng.random(len(chance)) < chance).astype(np.int8)}
+        return rows[np.arange(len(rows)), np.where(self.trial < rows[:, arms], choice, arms - 1 - choice)]
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class ReversalBandit(Bandit):
 
     @property
     def design_space(self) -> DesignSpace:
-        arms = tuple(Variable(f"arm {k}") for k in range(self.arms))
-        return DesignSpace(self.blocks, (*arms, Variable("reversal", 0, self.trials, "integer")), Symmetry(blocks=True))
+        variables = (*self.arm_variables, Variable("reversal", 0, self.trials, "integer"))
+        return DesignSpace(self.blocks, variables, Symmetry(blocks=True))
 
     def baseline(self, n: int, rng: np.random.Generator) -> Floats:
         """What is customary: one good arm (0.8) among bad ones (0.2), and a reversal halfway."""

@@ -37,8 +37,8 @@ from ..models.kernel import theta_of
 from ..models.streams import log_gamma_noise, uniform
 from ..priors import LogNormal, Prior, Uniform
 from ..tasks.base import Task
+from .compiled import FIRST, Descriptions
 from .model import BanditModel
-from .replay import FIRST, Descriptions, Replay
 from .thompson import probability_largest
 
 
@@ -109,7 +109,7 @@ class WSLTS(BanditModel):
 
     name: ClassVar[str] = "wslts"
     _choose: ClassVar = choose
-    _replay: ClassVar = Replay(describe)
+    _describe: ClassVar = describe
 
     @property
     def parameters(self) -> Mapping[str, Prior]:

@@ -26,7 +26,7 @@ import inspect
 import keyword
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import field, make_dataclass
 from typing import Any, Callable, ClassVar, Mapping, Sequence
 
 import numpy as np
@@ -42,8 +42,8 @@ from .base import Floats, LikelihoodModel, Model, Parameters
 from .failures import Failure, SimulationFailed
 from .kernel import Kernel, numbers_of, recorded, settings_of, theta_of
 from .live import LiveParticipant
-from .python import ParticipantModel, check_priors, simulate_person
-from .roles import ROLES, Roles
+from .python import check_priors, options_of, simulate_each, simulate_person
+from .roles import ROLES, Roles, first_line
 from .streams import started
 
 
@@ -56,11 +56,15 @@ class Agent(Model):
 
     parameters: ClassVar[Mapping[str, Prior]]
     roles: ClassVar[Roles]
-    resets: ClassVar[bool]
+
+    @property
+    def resets(self) -> bool:
+        """Does each block begin with a new state?"""
+        return self.roles.resets
 
     def at(self, task: Task) -> AtTask:
         """The agent's functions in the form in which a task's trials call them; made once."""
-        options = {option.name: getattr(self, option.name) for option in fields(self)}  # type: ignore[arg-type]
+        options = options_of(self)
         recorded = tuple((f.name, f.kind, f.by) for f in task.fields)
         settings = tuple((name, type(value)) for name, value in settings_of(task).items())  # whole ones are given as such
         key = type(self), repr(options), type(task), recorded, settings, task.design_space.names
@@ -80,10 +84,10 @@ class Agent(Model):
         theta, kernel = theta_of(self, parameters, len(designs)), self.at(task).simulator
         if kernel is None:
             self._tell(task)
-            return _Uncompiled(self).simulate(parameters, designs, rng, task)
+            return simulate_each(self, parameters, designs, rng, task)
         seeds = rng.integers(0, 2**53, len(designs))
         try:
-            behavior, failed = kernel.simulate(theta, designs, seeds, task, self.resets, threads)
+            behavior, failed = kernel.simulate(theta, designs, seeds, task, threads)
         except Exception:  # raised by compiled code, which does not say by whom
             behavior, failed = self._one_by_one(kernel, theta, designs, seeds, task)
         if failed.any():
@@ -93,20 +97,10 @@ class Agent(Model):
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         """One participant in plain Python. It does what it does in a compiled batch in which it has the seed that `rng` was made with."""
-        seed = _seed_of(rng)
-        person, draw = self.live(parameters, task, seed), _outcomes_of(task, self.at(task).rules, design, seed, rng)
-        nobody = task.nothing(1)
-        fields, mask = {name: values[0] for name, values in nobody.fields.items()}, nobody.mask[0]
-        for block, length in enumerate(task.lengths(design[None])[0]):
-            person.begin(design[block])
-            for trial in range(length):
-                responses = person.respond()
-                outcomes = draw(block, trial, responses)
-                for name, value in {**responses, **outcomes}.items():
-                    fields[name][block, trial] = value
-                mask[block, trial] = True
-                person.learn(responses, outcomes)
-        return {**fields, "mask": mask}
+        seed, done = _seed_of(rng), task.nothing(1)
+        draw = _outcomes_of(task, self.at(task).rules, design, seed, rng)
+        _play(self.live(parameters, task, seed), done, design, task.lengths(design[None])[0], 0, draw)
+        return {"mask": done.mask[0], **{name: values[0] for name, values in done.fields.items()}}
 
     def go_on(
         self, parameters: Parameters, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task
@@ -121,7 +115,7 @@ class Agent(Model):
         theta, kernel, seeds = theta_of(self, parameters, len(designs)), self.at(task).simulator, rng.integers(0, 2**53, len(designs))
         if kernel is not None:
             with suppress(Exception):  # raised by compiled code, which does not say where: plain Python will
-                done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task, self.resets)
+                done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task)
                 if not failed.any():
                     return done
         people = [self._gone_on(theta[i], behavior[i], designs[i], block, int(seeds[i]), task) for i in range(len(designs))]
@@ -129,22 +123,12 @@ class Agent(Model):
 
     def _gone_on(self, theta: Floats, behavior: Behavior, design: Floats, block: int, seed: int, task: Task) -> Behavior:
         """The same for one participant, in plain Python."""
-        person, rules = self.live(dict(zip(self.parameters, theta, strict=True)), task, seed), self.at(task).rules
-        draw = _outcomes_of(task, rules, design, seed, np.random.default_rng(seed))
-        fields, mask = {name: values[0].copy() for name, values in behavior.fields.items()}, behavior.mask[0].copy()
-        mask[block:] = False
-        for b in range(block + 1):
-            person.begin(design[b])
-            for trial in range(task.lengths(design[None])[0, b]) if b == block else np.flatnonzero(mask[b]):
-                if b == block:
-                    responses = person.respond()
-                    now = {**responses, **draw(block, trial, responses)}
-                    mask[b, trial] = True
-                    for name, value in now.items():
-                        fields[name][b, trial] = value
-                now = {name: values[b, trial] for name, values in fields.items()}
-                person.learn(now, now)
-        return Behavior({name: values[None] for name, values in fields.items()}, mask[None])
+        person = self.live(dict(zip(self.parameters, theta, strict=True)), task, seed)
+        draw = _outcomes_of(task, self.at(task).rules, design, seed, np.random.default_rng(seed))
+        done = Behavior(behavior.fields, behavior.mask & (np.arange(behavior.shape[1]) < block)[:, None])
+        lengths = [*[behavior.shape[2]] * block, task.lengths(design[None])[0, block]]
+        _play(person, done, design, lengths, block, draw)
+        return done
 
     def live(self, parameters: Mapping[str, float], task: Task, seed: int = 0) -> LiveParticipant:
         """One participant with these parameters, to be asked what it would do next."""
@@ -159,20 +143,18 @@ class Agent(Model):
         self, kernel: Kernel, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task
     ) -> tuple[Behavior, NDArray[np.bool_]]:
         """The same participants, each alone: what they do, and who fails."""
-        parts, failed = [], np.zeros(len(designs), bool)
+        behavior, failed = task.nothing(len(designs)), np.ones(len(designs), bool)
         for i in range(len(designs)):
             one = slice(i, i + 1)
-            try:
-                part, failed[one] = kernel.simulate(theta[one], designs[one], seeds[one], task, self.resets)
-            except Exception:
-                part, failed[i] = task.nothing(1), True
-            parts.append(part)
-        return Behavior.concatenate(parts), failed
+            with suppress(Exception):
+                part, failed[one] = kernel.simulate(theta[one], designs[one], seeds[one], task)
+                behavior.write(one, part)
+        return behavior, failed
 
     def _failure(self, theta: Floats, design: Floats, seed: int, task: Task) -> Failure:
         """What goes wrong with one participant, as the interpreter tells it."""
         values = dict(zip(self.parameters, theta.tolist(), strict=True))
-        result = simulate_person(_Uncompiled(self), (values, design, seed), task)
+        result = simulate_person(self, (values, design, seed), task)
         if isinstance(result, Failure):
             return result
         return Failure(self.name, values, design.tolist(), seed, "it fails when compiled, but not in plain Python", call="simulate_one")
@@ -186,7 +168,7 @@ class LikelihoodAgent(Agent, LikelihoodModel):
         if kernel is None:
             self._tell(task)
             return np.array([self._replayed(theta[i], behavior[i], designs[i], task) for i in range(len(behavior))])
-        score = kernel.log_likelihood(theta, task.check(behavior), designs, task, self.resets)
+        score = kernel.log_likelihood(theta, task.check(behavior), designs, task)
         wrong = np.flatnonzero(np.isnan(score))
         if len(wrong):
             self._replayed(theta[wrong[0]], behavior[wrong[0]], designs[wrong[0]], task)  # which says what is wrong
@@ -200,39 +182,43 @@ class LikelihoodAgent(Agent, LikelihoodModel):
         theta, numbers = theta_of(self, parameters, len(behavior)), numbers_of(task)
         shares = np.zeros((*behavior.shape, int(numbers[0])))
         arrays = tuple(map(np.ascontiguousarray, (theta, designs, *recorded(task, behavior), shares)))
-        in_threads(lambda *slices: self.at(task).foresee(*slices, numbers, self.resets), len(theta), arrays)
+        in_threads(lambda *slices: self.at(task).foresee(*slices, numbers), len(theta), arrays)
         return np.asarray(arrays[-1])
 
     def _replayed(self, theta: Floats, behavior: Behavior, design: Floats, task: Task) -> float:
         """log p of one participant's responses, in plain Python."""
-        person, total = self.live(dict(zip(self.parameters, theta, strict=True)), task), 0.0
-        for block in range(behavior.shape[1]):
-            person.begin(design[block])
-            for trial in np.flatnonzero(behavior.mask[0, block]):
-                now = {name: values[0, block, trial] for name, values in behavior.fields.items()}
-                total += person.log_probability(now)
-                person.learn(now, now)
-        return total
+        person, (_, blocks, trials) = self.live(dict(zip(self.parameters, theta, strict=True)), task), behavior.shape
+        return _play(person, behavior, design, [trials] * blocks, blocks)
 
 
 _MADE: dict[Any, AtTask] = {}
 
 
-@dataclass(frozen=True)
-class _Uncompiled(ParticipantModel):
-    """An agent as a model of one participant at a time, in plain Python: slow ones are spread over the run's workers."""
+def _play(
+    person: LiveParticipant, behavior: Behavior, design: Floats, lengths: Sequence[int], given: int, draw: Callable[..., Any] | None = None
+) -> float:
+    """What `play` of `kernel.py` is for many, for one in plain Python: it responds from block `given` on, which is written into
+    `behavior` (1, B, T); the blocks before it are recorded, and their log probability is what comes back.
 
-    agent: Agent
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.agent.name)
-
-    @property
-    def parameters(self) -> Mapping[str, Prior]:
-        return self.agent.parameters
-
-    def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
-        return self.agent.simulate_one(parameters, design, rng, task)
+    Arguments:
+        lengths: Trials of each block.
+        draw: What responses lead to, see `_outcomes_of`.
+    """
+    total = 0.0
+    for block, length in enumerate(lengths):
+        person.begin(design[block])
+        for trial in range(length):
+            at = 0, block, trial
+            if block >= given and draw is not None:
+                responses = person.respond()
+                for name, value in {**responses, **draw(block, trial, responses)}.items():
+                    behavior.fields[name][at] = value
+                behavior.mask[at] = True
+            if behavior.mask[at]:
+                now = {name: values[at] for name, values in behavior.fields.items()}
+                total += person.log_probability(now) if block < given else 0.0
+                person.learn(now, now)
+    return total
 
 
 def _seed_of(rng: np.random.Generator) -> int:
@@ -289,10 +275,10 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
     def make(written: type) -> type[Agent]:
         options = _options(written)
         _check_names(name, [*parameters], [option for option, *_ in options])
-        roles = Roles(name, _functions(name, written), tuple(parameters), latent)
+        roles = Roles(name, _functions(name, written), tuple(parameters), latent, resets)
         _check_latent(roles)
         base = LikelihoodAgent if roles.has_likelihood else Agent
-        body = {"name": name, "parameters": dict(parameters), "roles": roles, "resets": resets, "__doc__": written.__doc__}
+        body = {"name": name, "parameters": dict(parameters), "roles": roles, "__doc__": written.__doc__}
         kind = make_dataclass(written.__name__, options, bases=(base,), namespace=body, frozen=True)
         kind.__module__, kind.__qualname__ = written.__module__, written.__qualname__
         return kind
@@ -306,9 +292,8 @@ def _functions(name: str, written: type) -> dict[str, Any]:
     for key in public:
         if key not in ROLES:
             what = f"The class of the agent '{name}' has a function '{key}', which nothing calls."
-            raise ModelError(
-                what, where=_line(public[key]), expected=", ".join(ROLES), fix=f"{nearest(key, ROLES)}; helpers go outside of the class"
-            )
+            fix = f"{nearest(key, ROLES)}; helpers go outside of the class"
+            raise ModelError(what, where=first_line(public[key]), expected=", ".join(ROLES), fix=fix)
     if not {"choose", "respond"} & {*public}:
         raise ModelError(f"The agent '{name}' does nothing.", expected="a function `choose` or `respond`", got=", ".join(public) or "none")
     return public
@@ -316,13 +301,12 @@ def _functions(name: str, written: type) -> dict[str, Any]:
 
 def _check_latent(roles: Roles) -> None:
     """What is drawn in secret is declared, and a response without a probability too."""
-    if roles.latent or roles.has_likelihood:
-        asking = [role for role in ("start", "choose", "learn") if role in roles.functions and "stream" in roles.asked(role)]
-        if not asking or roles.latent:
-            return
+    asking = [role for role in ("start", "choose", "learn") if role in roles.functions and "stream" in roles.asked(role)]
+    if roles.latent or (roles.has_likelihood and not asking):
+        return
+    what, role = f"'{roles.name}' says how it responds, but not how probable that is.", "respond"
+    if roles.has_likelihood:
         what, role = f"The function '{asking[0]}' of '{roles.name}' draws something that nobody sees.", asking[0]
-    else:
-        what, role = f"'{roles.name}' says how it responds, but not how probable that is.", "respond"
     fix = "declare it: @ta.agent(…, latent=True); there is then no likelihood, and none is needed"
     raise ModelError(what, where=roles.where(role), expected="latent=True", fix=fix)
 
@@ -344,7 +328,3 @@ def _options(written: type) -> list[tuple[Any, ...]]:
     for base in reversed(written.__mro__):
         kinds |= {key: kind for key, kind in inspect.get_annotations(base).items() if "ClassVar" not in str(kind)}
     return [(key, kind, *([field(default=getattr(written, key))] if hasattr(written, key) else [])) for key, kind in kinds.items()]
-
-
-def _line(function: Any) -> str:
-    return f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"

@@ -24,10 +24,10 @@ from .base import Floats
 from .choices import drawn, log_share
 from .compiled import jitted, specialised, uncompiled, why_not
 from .failures import line_of, words
-from .kernel import Kernel, foresee, is_finite, is_level, nothing, numbers_of, real, whole
+from .kernel import Kernel, foresee, nothing, numbers_of
 from .roles import Roles, check_responses
 
-MADE = ("begin", "draw", "log_p", "learn", "shares")
+MADE = ("begin", "draw", "log_p", "learn", "shares", "read", "valid")
 
 
 class AtTask:
@@ -76,7 +76,7 @@ class AtTask:
     def foresee(self) -> Any:
         """The loop that says what comes next; see `kernel.py`."""
         functions = self._jitted if self.reason is None else self.plain
-        chosen = {name: functions[name] for name in ("begin", "shares", "learn", "read", "returns")}
+        chosen = {name: functions[name] for name in ("begin", "shares", "learn", "read", "returns", "resets")}
         return specialised(foresee, **chosen) if self.reason is None else uncompiled(foresee, **chosen)
 
     @cached_property
@@ -103,12 +103,10 @@ class AtTask:
         """The functions that `kernel.py` names, around those that the user wrote."""
         names = {**self._names, **users}
         exec(compile(self._source(), f"<agent {self.roles.name}>", "exec"), names)  # text of our own: see below
-        kind = self.task.responses[0].kind
-        read, valid = real if kind in ("real", "positive") else whole, is_level if kind in ("categorical", "binary") else is_finite
-        return {**{name: names[name] for name in MADE}, "read": read, "valid": valid, "returns": self._returns_state}
+        return {**{name: names[name] for name in MADE}, "returns": self._returns_state, "resets": self.roles.resets}
 
     def _source(self) -> str:
-        calls, later = self._calls, "design, block, trial, numbers"
+        calls, later, kind = self._calls, "design, block, trial, numbers", self.task.responses[0].kind
         shares = calls.get("choose", "np.zeros(0)")
         shares = f"pair({shares})" if self._one_share else f"np.asarray({shares})"
         draw = calls.get("respond", f"drawn({shares}, int(numbers[0]), stream)")
@@ -123,6 +121,9 @@ class AtTask:
             if self._returns_state
             else f"{learn}; return state",
             f"shares(theta, state, {later}, stream)": f"return {shares}",
+            # of one type, however it is recorded
+            "read(value)": f"return {'float(value)' if kind in ('real', 'positive') else 'int(np.int64(value))'}",
+            "valid(value, numbers)": f"return {'0 <= value < numbers[0]' if kind in ('categorical', 'binary') else 'np.isfinite(value)'}",
         }
         return "".join(f"def {head}:\n    {body}\n" for head, body in functions.items())
 

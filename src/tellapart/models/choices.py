@@ -3,7 +3,6 @@
     softmax(values)              proportional to exp(value)
     largest(means, sds)          that option k is the largest of independent normal numbers: Thompson sampling, probit choice
     drawn_largest(…, stream)     which of them it is: drawn, which is quicker than its probabilities
-    at_random(options)           all alike
 
 `largest` is the integral over x of phi_k(x) times the product over j != k of Phi_j(x). All K of them are summed over the same points, a
 few for each standard deviation of the narrowest; such a sum of a smooth integrand that dies away on both sides converges faster than any
@@ -38,12 +37,6 @@ def softmax(values: Any) -> Any:
     for k in range(values.size):
         shares[k] /= total
     return shares
-
-
-@nb.njit(cache=True, error_model="numpy")
-def at_random(options: Any) -> Any:
-    """The same probability for each of some options, (K,)."""
-    return np.full(options, 1.0 / options)
 
 
 @nb.njit(cache=True, error_model="numpy")

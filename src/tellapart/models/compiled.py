@@ -63,13 +63,8 @@ def _jitted(function: Any, done: dict[int, Any]) -> Any:
         done[id(function)] = function  # what calls itself is left to the interpreter, and so not compiled
         called = {name: _jitted(value, done) for name, value in _globals(function).items()}
         cells = tuple(CellType(_jitted(cell.cell_contents, done)) for cell in function.__closure__ or ())
-        copy = FunctionType(
-            function.__code__,
-            {**function.__globals__, **called, "__name__": __name__},
-            function.__name__,
-            function.__defaults__,
-            cells if cells else None,
-        )
+        names = {**function.__globals__, **called, "__name__": __name__}
+        copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells or None)
         done[id(function)] = nb.njit(error_model="numpy", boundscheck=True, forceinline=True)(copy)
     return done[id(function)]
 

@@ -15,7 +15,7 @@ References:
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence, TypeGuard
+from typing import Sequence, TypeGuard
 
 import numpy as np
 from scipy.special import logsumexp
@@ -91,13 +91,10 @@ def _log_likelihoods(
     """log p(y_n | given_n, theta_j), (N, J)."""
     n, count = len(behavior), len(next(iter(points.values()))) if points else 1
     columns = np.empty((n, count))
-    for part in _slices(count, max(1, TOGETHER // max(1, n))):
-        times = part.stop - part.start
+    size = max(1, TOGETHER // max(1, n))
+    for start in range(0, count, size):
+        part, times = slice(start, start + size), min(size, count - start)
         everybody = np.tile(np.arange(n), times)
         values = {name: np.repeat(points[name][part], n) if name in points else given[name][everybody] for name in model.parameters}
         columns[:, part] = model.log_likelihood(values, behavior[everybody], designs[everybody], task).reshape(times, n).T
     return columns
-
-
-def _slices(count: int, size: int) -> Iterator[slice]:
-    return (slice(start, min(start + size, count)) for start in range(0, count, size))

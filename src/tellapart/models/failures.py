@@ -15,7 +15,7 @@ from typing import Any, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ..behavior import Behavior
+from ..behavior import Behavior, Field
 from ..errors import ModelError, TellapartError
 from ..parts import place_in_user_code
 from ..tasks.base import Task
@@ -78,20 +78,34 @@ def attempt(
     Arguments:
         most: Give up after so many failures, since whoever asked will not use the others.
     """
-    behavior: Behavior | None = None
-    try:
-        behavior = model.simulate(parameters, designs, rng, task)
-        error: Exception | None = impossible(model, behavior, task, len(designs))
-    except SimulationFailed as failed:
-        return failed.behavior, failed.failures
-    except TellapartError:
-        raise
-    except Exception as raised:
-        error = raised
-    if behavior is not None and error is None:
-        return behavior, {}
-    assert error is not None
-    return _one_by_one(model, parameters, designs, rng, task, error, most or len(designs), behavior)
+    together, error = _tried(model, parameters, designs, rng, task)
+    if error is None:
+        return together, {}
+    if isinstance(error, SimulationFailed):
+        return error.behavior, error.failures
+    behavior, failures = task.nothing(len(designs)), dict[int, Failure]()
+    seeds, again = rng.integers(0, 2**53, len(designs)), np.ones(len(designs), bool)
+    if together is not None:  # only who did what cannot be recorded is simulated again
+        again = np.logical_or.reduce([together.mask & ~f.allows(together.fields[f.name]) for f in task.fields]).any((1, 2))
+        behavior.write(~again, together[~again])
+    for i in map(int, np.flatnonzero(again)):
+        alone = {name: values[i : i + 1] for name, values in parameters.items()}
+        result = _alone(model, alone, designs[i : i + 1], int(seeds[i]), task)
+        if not isinstance(result, Failure):
+            behavior.write([i], result)
+            continue
+        failures[i] = result
+        if len(failures) == most:
+            break
+    if not failures and _two_fail(model, parameters, designs, int(rng.integers(2**53)), task):
+        raise ModelError(
+            f"The model '{model.name}' fails with {len(designs)} participants at once, but with none of them alone.",
+            where=line_of(error),
+            expected="that each participant is simulated as if alone",
+            got=words(error),
+            fix="look for an operation that mixes participants, or for random numbers that do not come from `rng`",
+        ) from error
+    return behavior, failures
 
 
 def impossible(model: Model, behavior: Any, task: Task, n: int) -> ModelError | None:
@@ -109,14 +123,21 @@ def impossible(model: Model, behavior: Any, task: Task, n: int) -> ModelError | 
         raise ModelError(f"'{model.name}' returned arrays of the wrong shape.", expected=expected, got=behavior.shape)
     for f in task.fields:
         values = behavior.fields[f.name]
-        if values.dtype.kind in "iub" and values.size and values.min() >= 0 and f.allows(values.max()):
+        if values.dtype.kind in "iub" and values.size and f.allows(np.array([values.min(), values.max()])).all():
             continue
-        wrong = behavior.mask & ~f.allows(values)
-        if wrong.any():
-            place = tuple(int(i) for i in np.argwhere(wrong)[0])
-            got = f"{values[place]} in block {place[1]}, trial {place[2]} (counted from 0)"
-            return ModelError(f"'{model.name}' gave a '{f.name}' that cannot be recorded.", expected=f.allowed, got=got)
+        if error := _unrecordable(model.name, f, values, behavior.mask):
+            return error
     return None
+
+
+def _unrecordable(model: str, f: Field, values: NDArray[Any], mask: NDArray[np.bool_]) -> ModelError | None:
+    """The first value of a field (…, B, T) that cannot be recorded, if there is one."""
+    wrong = mask & ~f.allows(values)
+    if not wrong.any():
+        return None
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    got = f"{values[place]} in block {place[-2]}, trial {place[-1]} (counted from 0)"
+    return ModelError(f"'{model}' gave a '{f.name}' that cannot be recorded.", expected=f.allowed, got=got)
 
 
 def line_of(error: BaseException) -> str | None:
@@ -134,7 +155,7 @@ def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def recorded(values: Mapping[str, Any], task: Task, model: str) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_]]:
+def recorded(values: Mapping[str, Any], task: Task, model: str) -> Behavior:
     """One participant's fields, (B, T) each, and mask, as a model returned them; raises a `ModelError` if they cannot be used."""
     shape, names = (task.blocks, task.trials), [f.name for f in task.fields]
     if isinstance(values, Behavior) and len(values) == 1:
@@ -149,84 +170,34 @@ def recorded(values: Mapping[str, Any], task: Task, model: str) -> tuple[dict[st
         if array.shape != shape:
             expected = f"(blocks, trials) = {shape}"
             raise ModelError(f"'{model}' returned a '{f.name}' of the wrong shape.", expected=expected, got=array.shape)
-        wrong = mask & ~f.allows(array)
-        if wrong.any():
-            block, trial = (int(i) for i in np.argwhere(wrong)[0])
-            got = f"{array[block, trial]} in block {block}, trial {trial} (counted from 0)"
-            raise ModelError(f"'{model}' gave a '{f.name}' that cannot be recorded.", expected=f.allowed, got=got)
-        fields[f.name] = np.where(mask, array, 0).astype(f.dtype)
-    return fields, mask
+        if error := _unrecordable(model, f, array, mask):
+            raise error
+        fields[f.name] = np.where(mask, array, 0).astype(f.dtype)[None]
+    return Behavior(fields, mask[None])
 
 
-def _one_by_one(
-    model: Model,
-    parameters: Parameters,
-    designs: Floats,
-    rng: np.random.Generator,
-    task: Task,
-    error: Exception,
-    most: int,
-    together: Behavior | None,
-) -> tuple[Behavior, Mapping[int, Failure]]:
-    """Who of a batch fails alone, each with a seed of its own.
-
-    Arguments:
-        together: What they did at once, where some did what cannot be recorded: only those are simulated again. Everybody if not given.
-    """
-    seeds, nobody = rng.integers(0, 2**53, len(designs)), task.nothing(len(designs))
-    again = np.ones(len(designs), bool) if together is None else _unrecordable(together, task)
-    fields, mask = {name: values.copy() for name, values in nobody.fields.items()}, nobody.mask.copy()
-
-    def record(who: Any, did: Behavior) -> None:
-        for name, values in did.fields.items():
-            fields[name][who] = values
-        mask[who] = did.mask
-
-    if together is not None:
-        record(~again, together[~again])
-    failures: dict[int, Failure] = {}
-    for i in map(int, np.flatnonzero(again)):
-        alone = {name: values[i : i + 1] for name, values in parameters.items()}
-        result = _alone(model, alone, designs[i : i + 1], int(seeds[i]), task)
-        if not isinstance(result, Failure):
-            record([i], result)
-            continue
-        failures[i] = result
-        if len(failures) >= most:
-            return Behavior(fields, mask), failures
-    if not failures and not _by_chance(model, parameters, designs, int(rng.integers(2**53)), task):
-        raise ModelError(
-            f"The model '{model.name}' fails with {len(designs)} participants at once, but with none of them alone.",
-            where=line_of(error),
-            expected="that each participant is simulated as if alone",
-            got=words(error),
-            fix="look for an operation that mixes participants, or for random numbers that do not come from `rng`",
-        ) from error
-    return Behavior(fields, mask), failures
+def _tried(model: Model, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> tuple[Any, Exception | None]:
+    """What participants did, if they could be simulated at all, and what is wrong."""
+    behavior = None
+    try:
+        behavior = model.simulate(parameters, designs, rng, task)
+        return behavior, impossible(model, behavior, task, len(designs))
+    except TellapartError:
+        raise
+    except Exception as error:
+        return behavior, error
 
 
-def _unrecordable(behavior: Behavior, task: Task) -> NDArray[np.bool_]:
-    """Who did something that cannot be recorded, (N,)."""
-    wrong = [behavior.mask & ~f.allows(behavior.fields[f.name]) for f in task.fields]
-    return np.asarray(np.logical_or.reduce(wrong).any((1, 2)))
-
-
-def _by_chance(model: Model, parameters: Parameters, designs: Floats, seed: int, task: Task) -> bool:
-    """Can two participants be simulated at once? Then a batch of which nobody fails alone failed by bad luck, and not by its size."""
+def _two_fail(model: Model, parameters: Parameters, designs: Floats, seed: int, task: Task) -> bool:
+    """Do two at once fail? If not, a batch of which nobody fails alone failed by bad luck, and not by its size."""
     two = {name: values[:2] for name, values in parameters.items()}
-    return not isinstance(_alone(model, two, designs[:2], seed, task), Failure)
+    return isinstance(_alone(model, two, designs[:2], seed, task), Failure)
 
 
 def _alone(model: Model, parameters: Parameters, design: Floats, seed: int, task: Task) -> Behavior | Failure:
     """Simulate one participant, or two at once: parameters (n,) each, designs (n, B, V)."""
-    try:
-        behavior = model.simulate(parameters, design, np.random.default_rng(seed), task)
-        error: Exception | None = impossible(model, behavior, task, len(design))
-    except TellapartError:
-        raise
-    except Exception as raised:
-        error = raised
+    behavior, error = _tried(model, parameters, design, np.random.default_rng(seed), task)
     if error is None:
-        return behavior
+        return behavior  # type: ignore[no-any-return]
     values = {name: float(array[0]) for name, array in parameters.items()}
     return Failure(model.name, values, design[0].tolist(), seed, words(error), line_of(error))

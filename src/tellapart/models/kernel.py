@@ -7,6 +7,7 @@ It simulates participants, and over recorded behavior it adds up their likelihoo
     log_p(theta, state, response, design, block, trial, numbers)                     its log probability or density
     learn(theta, state, response, outcome, design, block, trial, numbers, stream)    changes the state after the outcome
     returns                                                                          or does `learn` return the new state?
+    resets                                                                           does each block begin with a new state?
     read(value), valid(value, numbers)                                               a recorded response as a number; is it one?
 
 and by the compiled rules of the task (`Environment.compiled`), which write what the response leads to into `outcome`,
@@ -39,29 +40,13 @@ from .base import Floats, Model, Parameters
 from .compiled import specialised
 from .streams import started
 
-begin: Any = None
-draw: Any = None
-log_p: Any = None
-learn: Any = None
-read: Any = None
-valid: Any = None
-pays: Any = None
-returns: Any = False
+_FUNCTION: Any = None
+begin = draw = log_p = shares = learn = returns = resets = read = valid = pays = _FUNCTION
 """These stand for the functions of a model and a task, see `specialised`."""
 
 
 def play(
-    theta: Any,
-    designs: Any,
-    lengths: Any,
-    streams: Any,
-    responses: Any,
-    outcomes: Any,
-    mask: Any,
-    score: Any,
-    numbers: Any,
-    given: Any,
-    resets: Any,
+    theta: Any, designs: Any, lengths: Any, streams: Any, responses: Any, outcomes: Any, mask: Any, score: Any, numbers: Any, given: Any
 ) -> None:
     """Simulate participants from block `given` on; the blocks before it are recorded, and are scored.
 
@@ -73,7 +58,6 @@ def play(
         responses, mask: (N, B, T); read before block `given`, else written.
         outcomes: (N, B, T, O); likewise.
         score: log p(responses | outcomes, theta) of what was recorded, (N,); NaN if the rest could not be simulated.
-        resets: Does each block begin with a new state?
     """
     n, blocks, _ = responses.shape
     count = outcomes.shape[3]
@@ -113,10 +97,7 @@ def play(
         score[i] = total
 
 
-shares: Any = None
-
-
-def foresee(theta: Any, designs: Any, responses: Any, outcomes: Any, mask: Any, out: Any, numbers: Any, resets: Any) -> None:
+def foresee(theta: Any, designs: Any, responses: Any, outcomes: Any, mask: Any, out: Any, numbers: Any) -> None:
     """Write the probabilities of all responses at each trial, given what was recorded before it, into out (N, B, T, K)."""
     n, blocks, trials = responses.shape
     stream = np.zeros(1, np.uint64)
@@ -146,12 +127,12 @@ class Kernel:
         responses, mask = (nb.types.Array(nb.from_dtype(kind), 3, "C") for kind in (response, np.dtype(bool)))
         lengths, streams = nb.types.Array(nb.int64, 2, "C"), nb.types.Array(nb.uint64, 2, "C")
         arrays = real[2], real[3], lengths, streams, responses, real[4], mask, real[1]
-        self._loop.compile((*arrays, real[1], nb.int64, nb.boolean))
+        self._loop.compile((*arrays, real[1], nb.int64))
 
     def simulate(
-        self, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task, resets: bool, threads: int | None = None
+        self, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task, threads: int | None = None
     ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do, and who could not be simulated, (N,).
+        """What participants do, and who could not be simulated, (N,): nothing is recorded of them.
 
         Arguments:
             theta: (N, P).
@@ -162,18 +143,20 @@ class Kernel:
         responses, mask = nobody.fields[task.responses[0].name], nobody.mask
         outcomes, score = np.zeros((*mask.shape, len(task.outcomes))), np.zeros(len(mask))
         lengths = np.ascontiguousarray(task.lengths(designs), dtype=np.int64)
-        self._run(threads, task, 0, resets, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
-        return as_behavior(task, responses, outcomes, mask), np.isnan(score)
+        self._run(threads, task, 0, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
+        failed = np.isnan(score)
+        mask[failed] = False
+        return as_behavior(task, responses, outcomes, mask), failed
 
-    def log_likelihood(self, theta: Floats, behavior: Behavior, designs: Floats, task: Task, resets: bool) -> Floats:
+    def log_likelihood(self, theta: Floats, behavior: Behavior, designs: Floats, task: Task) -> Floats:
         """log p(responses | outcomes, theta) of each participant, (N,); NaN where the model gives no probabilities."""
         shape, score = behavior.shape, np.zeros(len(behavior))
         lengths, streams = np.full(shape[:2], shape[2], np.int64), np.zeros((shape[0], 2), np.uint64)
-        self._run(None, task, shape[1], resets, theta, designs, lengths, streams, *recorded(task, behavior), score)
+        self._run(None, task, shape[1], theta, designs, lengths, streams, *recorded(task, behavior), score)
         return score
 
     def go_on(
-        self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task, resets: bool
+        self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task
     ) -> tuple[Behavior, NDArray[np.bool_]]:
         """What participants do in a block after what was recorded of those before it, and who could not be simulated, (N,)."""
         responses, outcomes, mask = recorded(task, behavior)
@@ -181,12 +164,12 @@ class Kernel:
         lengths, score = np.zeros(behavior.shape[:2], np.int64), np.zeros(len(behavior))
         lengths[:, :block], lengths[:, block] = task.trials, task.lengths(designs)[:, block]
         mask[:, block:] = False
-        self._run(None, task, block, resets, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
+        self._run(None, task, block, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
         return as_behavior(task, responses, outcomes, mask), np.isnan(score)
 
-    def _run(self, threads: int | None, task: Task, given: int, resets: bool, *arrays: NDArray[Any]) -> None:
-        whole, rest = tuple(map(np.ascontiguousarray, arrays)), (numbers_of(task), given, resets)
-        in_threads(lambda *slices: self._loop(*slices, *rest), len(whole[0]), whole, threads)
+    def _run(self, threads: int | None, task: Task, given: int, *arrays: NDArray[Any]) -> None:
+        whole, numbers = tuple(map(np.ascontiguousarray, arrays)), numbers_of(task)
+        in_threads(lambda *slices: self._loop(*slices, numbers, given), len(whole[0]), whole, threads)
 
 
 def theta_of(model: Model, parameters: Parameters, n: int) -> Floats:
@@ -224,30 +207,6 @@ def as_behavior(task: Task, responses: NDArray[Any], outcomes: Floats, mask: NDA
     """The reverse of `recorded`."""
     given = {f.name: outcomes[..., o].astype(f.dtype) for o, f in enumerate(task.outcomes)}
     return Behavior({task.responses[0].name: responses, **given}, mask)
-
-
-@nb.njit(cache=True, forceinline=True)
-def whole(value: Any) -> Any:
-    """A category or a count as a number, of one type however it is recorded."""
-    return np.int64(value)
-
-
-@nb.njit(cache=True, forceinline=True)
-def real(value: Any) -> Any:
-    """A real number."""
-    return float(value)
-
-
-@nb.njit(cache=True, forceinline=True)
-def is_level(value: Any, numbers: Any) -> Any:
-    """Is it a category?"""
-    return 0 <= value < numbers[0]
-
-
-@nb.njit(cache=True, forceinline=True)
-def is_finite(value: Any, numbers: Any) -> Any:
-    """Is it a number?"""
-    return np.isfinite(value)
 
 
 @nb.njit(cache=True, forceinline=True)

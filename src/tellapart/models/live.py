@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
+from ..tasks.environment import plain
 from .base import Floats
 from .kernel import numbers_of
 from .roles import line_of_return
@@ -72,7 +73,10 @@ class LiveParticipant:
     def log_probability(self, responses: Mapping[str, Any]) -> float:
         """log p of a response at the present trial; for a response that is a number, its log density."""
         theta, state, *rest = self._now
-        return float(self._call("log_p", theta, state, self._response(responses), *rest))
+        value = float(self._call("log_p", theta, state, self._response(responses), *rest))
+        if np.isnan(value) and "choose" in self._agent.roles.functions:
+            self.probabilities()  # which says what is wrong with them
+        return value
 
     def learn(self, responses: Mapping[str, Any], outcomes: Mapping[str, Any]) -> None:
         """What happened at the present trial; the next one begins. A missed trial is not learned from: leave it out."""
@@ -85,7 +89,7 @@ class LiveParticipant:
     def save(self) -> dict[str, Any]:
         """All that is needed to go on, as JSON can hold it."""
         kept = {"block": self.block, "trial": self.trial, "design": self._design.tolist(), "stream": int(self._stream[0])}
-        return {**kept, "state": plain_state(self._state)}
+        return {**kept, "state": plain(self._state)}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `save` gave."""
@@ -114,15 +118,8 @@ class LiveParticipant:
         return ModelError(what, where=where, expected=f"{int(self._numbers[0])} numbers, 0 or more, that sum to 1", got=got)
 
 
-def plain_state(state: Any) -> Any:
-    """A state as JSON can hold it."""
-    if isinstance(state, (tuple, list)):
-        return [plain_state(part) for part in state]
-    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state
-
-
 def _like(template: Any, plain: Any) -> Any:
-    """A state of the same form as `template` from what `plain_state` made of it."""
+    """A state of the same form as `template` from what `plain` made of it."""
     if isinstance(template, tuple):
         parts = [_like(one, other) for one, other in zip(template, plain, strict=True)]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)

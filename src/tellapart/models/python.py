@@ -18,7 +18,6 @@ from dataclasses import field, fields, make_dataclass
 from typing import Any, Callable, ClassVar, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..errors import ModelError, TellapartError
@@ -52,36 +51,45 @@ class ParticipantModel(Model):
         """
 
     def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
-        values = self.check_parameters(parameters)
-        seeds = rng.integers(0, 2**53, len(designs))
-        people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(len(designs))]
-        results = self._shared_out(people, task)
-        failures = {i: result for i, result in enumerate(results) if isinstance(result, Failure)}
-        behavior = _together(results, task)
-        if failures:
-            raise SimulationFailed(failures, behavior)
-        return behavior
-
-    def _shared_out(self, people: list[Any], task: Task) -> list[Any]:
-        """The result of each participant: the first few here, the others by the workers if that is worth it."""
-        workers = present_workers()
-        started = time.perf_counter()
-        results = _simulate_some(self, people[:FIRST], task)
-        rest, cost = people[FIRST:], (time.perf_counter() - started) / max(1, len(results))
-        if workers.count == 1 or cost * len(rest) < WORTHWHILE:
-            return results + _simulate_some(self, rest, task)
-        size = math.ceil(len(rest) / (2 * workers.count))
-        pieces = [(self, rest[start : start + size], task) for start in range(0, len(rest), size)]
-        return results + [result for part in workers.map(_simulate_some, pieces) for result in part]
+        return simulate_each(self, parameters, designs, rng, task)
 
 
-def _simulate_some(model: ParticipantModel, people: list[Any], task: Task) -> list[Any]:
-    """For each participant (parameters, design, seed) its fields and mask, or its failure."""
+def simulate_each(model: Any, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+    """Simulate participants of a `ParticipantModel`, or of an agent, by its `simulate_one`."""
+    values = model.check_parameters(parameters)
+    seeds = rng.integers(0, 2**53, len(designs))
+    people = [({name: float(v[i]) for name, v in values.items()}, designs[i], int(seeds[i])) for i in range(len(designs))]
+    behavior, failures = task.nothing(len(designs)), {}
+    for i, result in enumerate(_shared_out(model, people, task)):
+        if isinstance(result, Failure):
+            failures[i] = result
+        else:
+            behavior.write([i], result)
+    if failures:
+        raise SimulationFailed(failures, behavior)
+    return behavior
+
+
+def _shared_out(model: Any, people: list[Any], task: Task) -> list[Behavior | Failure]:
+    """The result of each participant: the first few here, the others by the workers if that is worth it."""
+    workers = present_workers()
+    started = time.perf_counter()
+    results = _simulate_some(model, people[:FIRST], task)
+    rest, cost = people[FIRST:], (time.perf_counter() - started) / max(1, len(results))
+    if workers.count == 1 or cost * len(rest) < WORTHWHILE:
+        return results + _simulate_some(model, rest, task)
+    size = math.ceil(len(rest) / (2 * workers.count))
+    pieces = [(model, rest[start : start + size], task) for start in range(0, len(rest), size)]
+    return results + [result for part in workers.map(_simulate_some, pieces) for result in part]
+
+
+def _simulate_some(model: Any, people: list[Any], task: Task) -> list[Behavior | Failure]:
+    """What each participant (parameters, design, seed) did, or its failure."""
     return [simulate_person(model, person, task) for person in people]
 
 
-def simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Floats, int], task: Task) -> Any:
-    """One participant's fields and mask, or its failure."""
+def simulate_person(model: Any, person: tuple[dict[str, float], Floats, int], task: Task) -> Behavior | Failure:
+    """What one participant did, or its failure."""
     parameters, design, seed = person
     try:
         values = model.simulate_one(dict(parameters), design.copy(), np.random.default_rng(seed), task)
@@ -91,19 +99,6 @@ def simulate_person(model: ParticipantModel, person: tuple[dict[str, float], Flo
         return Failure(model.name, parameters, design.tolist(), seed, words(error), place, "simulate_one")
 
 
-def _together(results: list[Any], task: Task) -> Behavior:
-    """The behavior of all participants; nothing is recorded for those that failed."""
-    behavior = task.nothing(len(results))
-    mask: NDArray[np.bool_] = behavior.mask.copy()
-    arrays = {name: values.copy() for name, values in behavior.fields.items()}
-    for i, result in enumerate(results):
-        if not isinstance(result, Failure):
-            for name, values in result[0].items():
-                arrays[name][i] = values
-            mask[i] = result[1]
-    return Behavior(arrays, mask)
-
-
 class _FunctionOfOne(ParticipantModel):
     """A model made from a function of one participant."""
 
@@ -111,7 +106,7 @@ class _FunctionOfOne(ParticipantModel):
     parameters: ClassVar[Mapping[str, Prior]]
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
-        result: Mapping[str, Any] = type(self).function(parameters, design, rng, task, **_options(self))
+        result: Mapping[str, Any] = type(self).function(parameters, design, rng, task, **options_of(self))
         return result
 
 
@@ -122,7 +117,7 @@ class _FunctionOfAll(Model):
     parameters: ClassVar[Mapping[str, Prior]]
 
     def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
-        result = type(self).function(self.check_parameters(parameters), designs, rng, task, **_options(self))
+        result = type(self).function(self.check_parameters(parameters), designs, rng, task, **options_of(self))
         if isinstance(result, Mapping):
             arrays = {name: np.asarray(array) for name, array in result.items() if name != "mask"}
             return Behavior(arrays, result.get("mask"))  # type: ignore[arg-type]
@@ -135,7 +130,7 @@ class _WithLikelihood(LikelihoodModel):
     likelihood: ClassVar[Callable[..., Floats]]
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
-        return type(self).likelihood(self.check_parameters(parameters), behavior, designs, task, **_options(self))
+        return type(self).likelihood(self.check_parameters(parameters), behavior, designs, task, **options_of(self))
 
 
 def model(
@@ -157,12 +152,7 @@ def model(
 
     def make(function: Callable[..., Any]) -> type[Model]:
         bases: tuple[type[Model], ...] = (_FunctionOfAll if vectorised else _FunctionOfOne,)
-        body: dict[str, Any] = {
-            "name": name,
-            "parameters": dict(parameters),
-            "function": staticmethod(function),
-            "__doc__": function.__doc__,
-        }
+        body = {"name": name, "parameters": dict(parameters), "function": staticmethod(function), "__doc__": function.__doc__}
         if log_likelihood is not None:
             bases, body["likelihood"] = (*bases, _WithLikelihood), staticmethod(log_likelihood)  # type: ignore[type-abstract]
         kind = make_dataclass(function.__name__, _option_fields(function), bases=bases, namespace=body, frozen=True)
@@ -185,14 +175,12 @@ def check_priors(name: str, parameters: Mapping[str, Prior]) -> None:
 
 def _option_fields(function: Callable[..., Any]) -> list[Any]:
     """The keyword-only arguments of a function as fields of a dataclass."""
-    options = [p for p in inspect.signature(function).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
-    found: list[Any] = []
-    for option in options:
-        kind = Any if option.annotation is inspect.Parameter.empty else option.annotation
-        default = () if option.default is inspect.Parameter.empty else (field(default=option.default),)
-        found.append((option.name, kind, *default))
-    return found
+    options = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    kinds = [Any if option.annotation is option.empty else option.annotation for option in options]
+    defaults = [() if option.default is option.empty else (field(default=option.default),) for option in options]
+    return [(option.name, kind, *default) for option, kind, default in zip(options, kinds, defaults, strict=True)]
 
 
-def _options(model: Any) -> dict[str, Any]:
+def options_of(model: Any) -> dict[str, Any]:
+    """The options of a model, by name."""
     return {option.name: getattr(model, option.name) for option in fields(model)}

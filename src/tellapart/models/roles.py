@@ -40,12 +40,14 @@ class Roles:
         functions: Role to function.
         parameters: Their names.
         latent: Are random numbers drawn that nobody sees?
+        resets: Does each block begin with a new state?
     """
 
     name: str
     functions: Mapping[str, FunctionType]
     parameters: tuple[str, ...]
     latent: bool
+    resets: bool
 
     def asked(self, role: str) -> tuple[str, ...]:
         """The names that a function asks for."""
@@ -53,8 +55,7 @@ class Roles:
 
     def where(self, role: str) -> str:
         """The line at which a function begins."""
-        code = self.functions[role].__code__
-        return f"{code.co_filename}, line {code.co_firstlineno}"
+        return first_line(self.functions[role])
 
     @property
     def has_likelihood(self) -> bool:
@@ -69,17 +70,11 @@ class Roles:
         known = self._known(role, task)
         if name in known:
             return known[name]
-        later = {f.name for f in task.fields} | {*_shown(task, True)} | {"stream"}
-        if name in later:
-            raise ModelError(
-                f"The function '{role}' of '{self.name}' asks for '{name}', which a participant does not know at that time.",
-                where=self.where(role),
-                expected=", ".join(known),
-                got=name,
-                fix=_advice(name, role, task),
-            )
-        what = f"The function '{role}' of '{self.name}' asks for '{name}', which the task '{task.name}' does not have."
-        raise ModelError(what, where=self.where(role), expected=", ".join(known), got=name, fix=nearest(name, known))
+        why, fix = f"the task '{task.name}' does not have", nearest(name, known)
+        if name in {f.name for f in task.fields} | {*_shown(task, True)} | {"stream"}:
+            why, fix = "a participant does not know at that time", _advice(name, role, task)
+        what = f"The function '{role}' of '{self.name}' asks for '{name}', which {why}."
+        raise ModelError(what, where=self.where(role), expected=", ".join(known), got=name, fix=fix)
 
     def _known(self, role: str, task: Task) -> dict[str, str]:
         """What a function may ask for, in the loop's own names."""
@@ -128,6 +123,11 @@ def check_responses(roles: Roles, task: Task) -> None:
             got=response.kind,
             fix="write `respond`, which draws it, and `log_density`, if it has one",
         )
+
+
+def first_line(function: FunctionType) -> str:
+    """The line at which a function begins."""
+    return f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
 
 
 def line_of_return(function: FunctionType, call: Any) -> str:

@@ -68,10 +68,9 @@ class Simulations:
 
         model, designs = (np.concatenate([getattr(part, name) for part in parts]) for name in ("model", "designs"))
         parameters, within = joined([part.parameters for part in parts]), joined([part.within for part in parts])
+        behavior = Behavior.concatenate([part.behavior for part in parts])
         failures = tuple(failure for part in parts for failure in part.failures)
-        return Simulations(
-            parts[0].models, model, parameters, designs, Behavior.concatenate([part.behavior for part in parts]), within, failures
-        )
+        return Simulations(parts[0].models, model, parameters, designs, behavior, within, failures)
 
     def of(self, m: int) -> Simulations:
         """The participants of model number `m`."""
@@ -132,8 +131,7 @@ def simulate_models(
     everywhere = np.asarray(designs, dtype=np.float64)
     everywhere = np.broadcast_to(everywhere, (n, *everywhere.shape[-2:])) if everywhere.ndim == 2 else everywhere
     which = turns(np.full(len(models), 1 / len(models)) if prior is None else np.asarray(prior, dtype=np.float64), n)
-    shape = (n, task.blocks, task.trials)
-    fields, mask = {f.name: np.zeros(shape, f.dtype) for f in task.fields}, np.zeros(shape, bool)
+    everybody = task.nothing(n)
     values = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p in m.parameters}
     within = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p, prior in m.parameters.items() if prior.discrete}
     failures: list[Failure] = []
@@ -144,14 +142,12 @@ def simulate_models(
         given = None if parameters is None else parameters[model.name]
         drawn, behavior, failed = _simulate_model(model, given, everywhere[chosen], child, task, on_error)
         failures += failed
-        for name, recorded in behavior.fields.items():
-            fields[name][chosen] = recorded
-        mask[chosen] = behavior.mask
+        everybody.write(chosen, behavior)
         for name, column in drawn.items():
             values[f"{model.name}.{name}"][chosen] = column
             if model.parameters[name].discrete:
                 within[f"{model.name}.{name}"][chosen] = child.random(len(chosen))
-    return Simulations(tuple(models), which, values, everywhere, Behavior(fields, mask), within, tuple(failures))
+    return Simulations(tuple(models), which, values, everywhere, everybody, within, tuple(failures))
 
 
 def turns(prior: Floats, n: int) -> NDArray[np.intp]:
@@ -178,21 +174,19 @@ def _simulate_model(
     if on_error == "stop":
         raise next(iter(failures.values())).as_error()
     listed, missing = list(failures.values()), np.array(list(failures), np.intp)
-    fields, mask = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy()
+    done = task.nothing(len(designs))
+    done.write(slice(None), behavior)
     while len(missing):
         if len(listed) > most:
             raise _too_many(listed, len(designs))
         again = draw(len(missing))
         replaced, failed = attempt(model, again, designs[missing], rng, task, most + 1)
         listed += failed.values()
-        done = np.setdiff1d(np.arange(len(missing)), list(failed))
+        done.write(missing, replaced)
         for name, column in again.items():
-            drawn[name][missing[done]] = column[done]
-        for name, recorded in replaced.fields.items():
-            fields[name][missing[done]] = recorded[done]
-        mask[missing[done]] = replaced.mask[done]
+            drawn[name][missing] = column
         missing = missing[list(failed)]
-    return drawn, Behavior(fields, mask), listed
+    return drawn, done, listed
 
 
 def _too_many(failures: Sequence[Failure], n: int) -> ModelError:

@@ -15,15 +15,13 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from .. import priors as shipped
 from ..behavior import Behavior
 from ..errors import ModelError, nearest
-from ..priors import Prior
+from ..priors import Beta, Categorical, Gamma, HalfNormal, Integers, LogNormal, Normal, Prior, Uniform
 from ..tasks.base import Task
 from .base import Floats, LikelihoodModel, Model, Parameters
 
-_NAMES = ("Uniform", "Normal", "LogNormal", "Beta", "Gamma", "HalfNormal", "Categorical", "Integers")
-PRIORS = {name: getattr(shipped, name) for name in _NAMES}
+PRIORS: Mapping[str, Any] = {kind.__name__: kind for kind in (Uniform, Normal, LogNormal, Beta, Gamma, HalfNormal, Categorical, Integers)}
 _BY_NAME = {name.lower(): kind for name, kind in PRIORS.items()}
 
 
@@ -110,7 +108,7 @@ def parse_prior(text: Any, key: str | None = None) -> Prior:
         raise ModelError(f"The prior '{match[1]}' is unknown.", expected=expected, fix=nearest(match[1], _BY_NAME), key=key)
     try:
         numbers = [float(number) for number in match[2].split(",") if number.strip()]
-        return kind(tuple(numbers)) if kind is shipped.Categorical else kind(*(_whole(n) for n in numbers))
+        return kind(tuple(numbers)) if kind is Categorical else kind(*(_whole(n) for n in numbers))
     except (TypeError, ValueError):
         raise ModelError(
             f"The numbers of the prior '{match[1]}' are not what it needs.", expected=expected, got=repr(text), key=key
@@ -121,12 +119,10 @@ def parse_prior(text: Any, key: str | None = None) -> Prior:
 
 def format_prior(prior: Prior) -> str:
     """A prior as text that `parse_prior` reads."""
-    name = next((name for name, kind in PRIORS.items() if kind is type(prior)), None)
-    if name is None:
+    if type(prior) not in PRIORS.values():
         raise ModelError("This prior cannot be written to a study file.", expected=", ".join(PRIORS), got=type(prior).__name__)
-    settings: tuple[Any, ...] = tuple(vars(prior).values())
-    numbers = settings[0] if isinstance(prior, shipped.Categorical) else settings
-    return f"{name.lower()}({', '.join(repr(number) for number in numbers)})"
+    numbers = prior.probabilities if isinstance(prior, Categorical) else vars(prior).values()
+    return f"{type(prior).__name__.lower()}({', '.join(map(repr, numbers))})"
 
 
 def _whole(number: float) -> float | int:

@@ -43,9 +43,7 @@ class Environment(ABC):
     def __init__(self, task: Task, designs: Floats, rng: np.random.Generator) -> None:
         self.task, self.designs, self.rng = task, designs, rng
         self.block, self.trial, self.lengths = 0, 0, task.lengths(designs)
-        shape = (len(designs), task.blocks, task.trials)
-        self._fields = {f.name: np.zeros(shape, f.dtype) for f in task.fields}
-        self._mask = np.zeros(shape, bool)
+        self._recorded = task.nothing(len(designs))
         self.state: dict[str, NDArray[Any]] = {}
         """What the rules themselves have to remember, beyond what was recorded; saved and restored with the rest."""
 
@@ -64,11 +62,11 @@ class Environment(ABC):
     @property
     def behavior(self) -> Behavior:
         """What was recorded so far."""
-        return Behavior(dict(self._fields), self._mask)
+        return Behavior(self._recorded.fields, self._recorded.mask)
 
     def before(self, name: str) -> NDArray[Any]:
         """What a field held in the earlier trials of the present block, (N, t)."""
-        return self._fields[name][:, self.block, : self.trial]
+        return self._recorded.fields[name][:, self.block, : self.trial]
 
     def step(self, responses: Mapping[str, ArrayLike], missed: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
         """Play the present trial and go on to the next.
@@ -89,11 +87,11 @@ class Environment(ABC):
 
     def follow(self, responses: Values, outcomes: Values, missed: ArrayLike | None = None) -> None:
         """Record a trial whose outcomes are known already, and go on to the next."""
-        recorded = self.trial < self.lengths[:, self.block]
-        recorded = recorded if missed is None else recorded & ~np.asarray(missed, bool)
+        at, played = np.s_[:, self.block, self.trial], self.trial < self.lengths[:, self.block]
+        played = played if missed is None else played & ~np.asarray(missed, bool)
         for name, values in {**responses, **outcomes}.items():
-            self._fields[name][:, self.block, self.trial] = np.where(recorded, values, 0)
-        self._mask[:, self.block, self.trial] = recorded
+            self._recorded.fields[name][at] = np.where(played, values, 0)
+        self._recorded.mask[at] = played
         self.learn(responses, outcomes)
         self.trial += 1
         if self.trial >= self.lengths[:, self.block].max(initial=0):
@@ -104,18 +102,18 @@ class Environment(ABC):
         return {
             "block": self.block,
             "trial": self.trial,
-            "rng": _plain(self.rng.bit_generator.state),
-            "fields": {name: values.tolist() for name, values in self._fields.items()},
-            "mask": self._mask.tolist(),
-            "state": {name: values.tolist() for name, values in self.state.items()},
+            "rng": plain(self.rng.bit_generator.state),
+            "fields": plain(self._recorded.fields),
+            "mask": plain(self._recorded.mask),
+            "state": plain(self.state),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `save` gave."""
         self.block, self.trial = int(saved["block"]), int(saved["trial"])
         self.rng.bit_generator.state = saved["rng"]
-        self._fields = {f.name: np.array(saved["fields"][f.name], f.dtype) for f in self.task.fields}
-        self._mask = np.array(saved["mask"], bool)
+        fields = {f.name: np.array(saved["fields"][f.name], f.dtype) for f in self.task.fields}
+        self._recorded = Behavior(fields, np.array(saved["mask"], bool))
         self.state = {name: np.array(values) for name, values in saved["state"].items()}
 
     def _checked(self, responses: Mapping[str, ArrayLike], missed: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
@@ -144,8 +142,10 @@ class NoOutcomes(Environment):
         return {}
 
 
-def _plain(value: Any) -> Any:
-    """The state of a random generator with plain numbers in the place of NumPy's."""
+def plain(value: Any) -> Any:
+    """Arrays and numbers of NumPy's, in dictionaries and sequences, as JSON can hold them."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -158,15 +158,14 @@ class DesignSpace:
     def check(self, design: ArrayLike) -> Floats:
         """`design` as an array (B, V), or a `DesignError` that says what is wrong with it."""
         blocks, count = self.shape
+        whole = f"{counted(blocks, 'block')} of {counted(count, 'number')}"
         try:
             array = np.asarray(design, dtype=np.float64)
         except (TypeError, ValueError):
-            raise self._mistake(
-                "is not an array of numbers", f"{counted(blocks, 'block')} of {counted(count, 'number')}", repr(design)[:80]
-            ) from None
+            raise self._mistake("is not an array of numbers", whole, repr(design)[:80]) from None
         if array.ndim != 2 or array.shape[0] != blocks:
             got = counted(array.shape[0], "block") if array.ndim == 2 else f"an array of shape {array.shape}"
-            raise self._mistake("has the wrong number of blocks", f"{counted(blocks, 'block')} of {counted(count, 'number')}", got)
+            raise self._mistake("has the wrong number of blocks", whole, got)
         if array.shape[1] != count:
             expected = f"{counted(count, 'value')} in each block ({', '.join(self.names)})"
             raise self._mistake("has the wrong number of values in a block", expected, f"{counted(array.shape[1], 'value')} in each block")

@@ -17,11 +17,12 @@ from ..bandits.model import BanditModel
 from ..models.agents import Agent, NotCompiled
 from ..models.base import Model
 from ..models.chance import beyond_chance, standardised
-from ..models.live import LiveParticipant, plain_state
+from ..models.live import LiveParticipant
 from ..models.python import ParticipantModel
 from ..models.with_priors import shipped_with
 from ..priors import medians, sample_priors
 from ..tasks.base import Task
+from ..tasks.environment import plain
 from ..tasks.sampling import spread
 from .findings import Findings
 
@@ -88,9 +89,9 @@ class _AgentChecker:
         if "choose" not in self.agent.roles.functions:
             return
         person = self._begun(0)
-        before = plain_state(person._state)
+        before = plain(person._state)
         person.probabilities()
-        if plain_state(person._state) != before:
+        if plain(person._state) != before:
             fix = "work on a copy, state.copy(), and change the state in `learn` alone: a participant may be asked more than once"
             what = f"To be asked for its probabilities changes the state of '{self.name}'."
             self.findings.error(what, fix, where=self.agent.roles.where("choose"))
@@ -129,7 +130,7 @@ class _AgentChecker:
         for _ in range(TRIALS):
             responses = person.respond()
             person.learn(*self._trial(responses, rng))
-            told.append([{name: float(value) for name, value in responses.items()}, plain_state(person._state)])
+            told.append([{name: float(value) for name, value in responses.items()}, plain(person._state)])
         return told
 
     def _trial(self, responses: dict[str, Any], rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, float]]:

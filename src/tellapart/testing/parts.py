@@ -6,7 +6,7 @@ Random checks are one-sided or bounded for every distribution, at a chance of le
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,8 @@ def _require(condition: bool | np.bool_, what: str, **more: Any) -> None:
 
 def check_prior(prior: Prior, *, seed: int = 0) -> None:
     """Raise a `TellapartError` unless quantiles, probabilities, densities, draws and the normal scale of a prior agree with each other."""
+    from scipy.special import ndtr
+
     name, u, n = type(prior).__name__, np.linspace(0.01, 0.99, 99), 20_000
     theta = prior.quantile(u)
     _require(bool((np.diff(theta) >= 0).all()), f"The quantiles of '{name}' do not increase.", fix="`quantile` is the inverse of `cdf`")
@@ -63,18 +65,10 @@ def check_prior(prior: Prior, *, seed: int = 0) -> None:
     below = (drawn[:, None] <= at).mean(0)
     _require(np.abs(below - prior.cdf(at)).max() < limit, f"The draws of '{name}' do not follow its `cdf`.")
     z, grid = prior.to_normal(drawn, np.random.default_rng([seed, 1]).random(n)), np.linspace(-3, 3, 25)
-    normal = np.interp(grid, *_normal_cdf())
-    _require(np.abs((z[:, None] <= grid).mean(0) - normal).max() < limit, f"'{name}' is not standard normal on the normal scale.")
+    _require(np.abs((z[:, None] <= grid).mean(0) - ndtr(grid)).max() < limit, f"'{name}' is not standard normal on the normal scale.")
     _require(np.allclose(prior.from_normal(z), drawn, rtol=1e-6), f"'{name}' does not come back from the normal scale.")
     ends = prior.to_normal(prior.quantile(np.array([0.0, 1.0])))
     _require(bool(np.isfinite(ends).all()), f"The normal scale of '{name}' is not finite at the ends.", got=ends)
-
-
-def _normal_cdf() -> tuple[Floats, Floats]:
-    from scipy.special import ndtr
-
-    z = np.linspace(-4, 4, 801)
-    return z, np.asarray(ndtr(z))
 
 
 def check_encoder(encoder: type[Encoder], task: Task, *, seed: int = 0) -> None:
@@ -86,12 +80,11 @@ def check_encoder(encoder: type[Encoder], task: Task, *, seed: int = 0) -> None:
     import torch
 
     name, n = encoder.name, 12
-    with torch.random.fork_rng(devices=[]):
-        try:
-            network, twin = (_seeded(lambda: encoder(task).eval(), seed) for _ in range(2))  # type: ignore[call-arg]
-        except TypeError as error:
-            expected = f"{encoder.__name__}(task); what else it takes has a default"
-            raise TellapartError(f"The encoder '{name}' cannot be made for a task.", expected=expected, got=error) from error
+    try:
+        network, twin = (_seeded(lambda: encoder(task).eval(), seed) for _ in range(2))  # type: ignore[call-arg]
+    except TypeError as error:
+        expected = f"{encoder.__name__}(task); what else it takes has a default"
+        raise TellapartError(f"The encoder '{name}' cannot be made for a task.", expected=expected, got=error) from error
     weights = zip(network.state_dict().values(), twin.state_dict().values(), strict=True)
     _require(all(torch.equal(a, b) for a, b in weights), f"The weights of '{name}' do not begin at torch's seed.")
     rng = np.random.default_rng(seed)
@@ -131,10 +124,12 @@ def check_encoder(encoder: type[Encoder], task: Task, *, seed: int = 0) -> None:
 
 
 def _seeded(make: Any, seed: int) -> Any:
+    """What is made when torch's generator begins at a seed; the generator is left as it was."""
     import torch
 
-    torch.manual_seed(seed)
-    return make()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
 
 
 def _silence_likelihood(parameters: Any, behavior: Behavior, designs: Floats, task: Task) -> Floats:
@@ -155,14 +150,10 @@ def check_estimator(estimator: type[Estimator], *, steps: int = 150, seed: int =
     Arguments:
         steps: Of training, which must raise the bound, and must not raise it above the truth.
     """
-    task, number = NoisyReadings(1, 2), HiddenNumber()
-    about_both = ("hidden-number.theta", "silence.spread")
-    for question in (
-        Question((number,), "estimate"),
-        Question((number, silence()), "discriminate", (0.7, 0.3)),
-        Question((number, silence()), "both", (0.3, 0.7), about_both),
-    ):
-        _check_estimator(estimator, task, question, steps, seed)
+    number, models = HiddenNumber(), (HiddenNumber(), silence())
+    some = Question(models, "both", (0.3, 0.7), ("hidden-number.theta", "silence.spread"))
+    for question in (Question((number,), "estimate"), Question(models, "discriminate", (0.7, 0.3)), some):
+        _check_estimator(estimator, NoisyReadings(1, 2), question, steps, seed)
 
 
 def _check_estimator(kind: type[Estimator], task: Task, question: Question, steps: int, seed: int) -> None:
@@ -176,8 +167,7 @@ def _check_estimator(kind: type[Estimator], task: Task, question: Question, step
     name, n, design = f"'{kind.name}' (goal '{question.goal}')", 600, np.array([[2.0]])
 
     def make(begin: int) -> Estimator:
-        with torch.random.fork_rng(devices=[]):
-            return _seeded(lambda: kind.for_every_design(question, SequenceEncoder(task, 16, 16, 4, 1, 1, 8)), begin).eval()  # type: ignore[no-any-return]
+        return _seeded(lambda: kind.for_every_design(question, SequenceEncoder(task, 16, 16, 4, 1, 1, 8)), begin).eval()  # type: ignore[no-any-return]
 
     with one_thread():
         estimator, rng = make(seed), np.random.default_rng([seed, 1])
@@ -277,7 +267,5 @@ class _Stop:
 
 
 def _found(search: Search, job: Any) -> Found:
-    try:
+    with closing(job.journal):
         return search.find(job)
-    finally:
-        job.journal.close()

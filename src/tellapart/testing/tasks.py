@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..behavior import Behavior, Field
 from ..errors import StudyError
-from ..tasks.base import Task
+from ..tasks.base import Task, check_counts
 from ..tasks.environment import Environment, NoOutcomes
 from ..tasks.sampling import sample, spread
 from .findings import Checked, Findings
@@ -42,10 +42,7 @@ class _TaskChecker:
         self.findings = Findings(self.name)
 
     def has_shape(self) -> None:
-        for what in ("blocks", "trials"):
-            value = getattr(self.task, what)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise StudyError(f"The '{what}' of '{self.name}' must be a whole number.", expected="1 or more", got=repr(value))
+        check_counts(f"'{self.name}'", {"blocks": 1, "trials": 1}, {"blocks": self.task.blocks, "trials": self.task.trials})
         if self.task.design_space.blocks != self.task.blocks:
             fix, got = "give both the same", f"{self.task.design_space.blocks} and {self.task.blocks}"
             self.findings.error(f"The design space of '{self.name}' has another number of blocks than the task.", fix, got=got)
@@ -120,7 +117,7 @@ class _TaskChecker:
         if sorted(drawn) != sorted(f.name for f in self.task.outcomes):
             expected, got = ", ".join(f.name for f in self.task.outcomes), ", ".join(drawn)
             raise StudyError(f"The rules of '{self.name}' draw other outcomes than it records.", expected=expected, got=got)
-        one, same = (self._play(np.random.default_rng(self.seed)) for _ in range(2))
+        one, same = (self._played() for _ in range(2))
         self.task.check(one.behavior)
         if not all(np.array_equal(one.behavior.fields[name], same.behavior.fields[name]) for name in one.behavior.fields):
             self.findings.error(f"The rules of '{self.name}' give different outcomes for the same seed.", "draw from `self.rng` alone")
@@ -130,24 +127,19 @@ class _TaskChecker:
 
     def goes_on_where_it_was(self) -> None:
         """A session that is saved and restored must not differ from one that is not."""
-        whole = self._play(np.random.default_rng(self.seed))
-        half = self._play(np.random.default_rng(self.seed), until=(self.task.blocks - 1, self.task.trials // 2))
+        whole, half = self._played(), self._played(until=(self.task.blocks - 1, self.task.trials // 2))
         again = self.task.environment(half.designs, np.random.default_rng(1))
         again.restore(json.loads(json.dumps(half.save())))
-        again = self._play(None, environment=again)
+        again = self._played(again)
         if not all(np.array_equal(values, again.behavior.fields[name]) for name, values in whole.behavior.fields.items()):
             fix = "keep what the rules remember in `self.state`, as arrays, and change it in `learn` only"
             self.findings.error(f"The rules of '{self.name}' do not go on where they were after `save` and `restore`.", fix)
 
-    def _play(
-        self, rng: np.random.Generator | None, until: tuple[int, int] | None = None, environment: Environment | None = None
-    ) -> Environment:
-        """Let participants at random designs respond at random, up to a block and trial."""
+    def _played(self, begun: Environment | None = None, until: tuple[int, int] | None = None) -> Environment:
+        """An environment in which participants at random designs respond at random, up to a block and trial; or one that was begun."""
         designs = spread(self.task.design_space, 12, np.random.default_rng(self.seed))
         responses = any_behavior(self.task, 12, np.random.default_rng(self.seed))
-        if environment is None:
-            assert rng is not None
-            environment = self.task.environment(designs, rng)
+        environment = begun or self.task.environment(designs, np.random.default_rng(self.seed))
         while not environment.done and (environment.block, environment.trial) != until:
             given = {f.name: responses.fields[f.name][:, environment.block, environment.trial] for f in self.task.responses}
             environment.step(given)
