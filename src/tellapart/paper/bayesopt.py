@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Mapping, Sequence
 
 import numpy as np
 
@@ -127,8 +127,7 @@ class BayesianOptimization(Search):
     def evaluate(self, job: Job, designs: Sequence[Floats], estimator: Estimator | None) -> list[InformationEstimate]:
         """Train at each design. All of them get the same seed, so that equal designs get equal estimates."""
         keys = [f"given/{job.seed}/{json.dumps(design.tolist())}" for design in designs]
-        missing = {key: design for key, design in zip(keys, designs, strict=True) if job.journal.get(key) is None}
-        _Search(self, job).make(list(missing), list(missing.values()), [0] * len(missing), "given", len(missing))
+        _Search(self, job).make("given", {key: (design, 0) for key, design in zip(keys, designs, strict=True)})
         return [_read(job.journal.get(key))[1] for key in keys]
 
 
@@ -175,20 +174,17 @@ class _Search:
         self.evaluate("final", [finalists[chosen["order"][0]]])
 
     def evaluate(self, purpose: str, designs: Sequence[Floats]) -> None:
-        """Evaluate what the journal does not have yet."""
-        keys = [f"{purpose}/{i:05d}" for i in range(len(designs))]
-        missing = [i for i, key in enumerate(keys) if self.journal.get(key) is None]
-        self.make([keys[i] for i in missing], [designs[i] for i in missing], missing, purpose, self.total)
+        self.make(purpose, {f"{purpose}/{i:05d}": (design, i) for i, design in enumerate(designs)})
 
-    def make(self, keys: Sequence[str], designs: Sequence[Floats], numbers: Sequence[int], purpose: str, total: int) -> None:
-        """Evaluate designs; journal each result as soon as it is there."""
+    def make(self, purpose: str, work: Mapping[str, tuple[Floats, int]]) -> None:
+        """Evaluate designs, each with the number of its seed, whose keys the journal does not have; journal each as soon as it is there."""
         from ..training import save_tensors
 
-        place = PURPOSES.index(purpose)
-        asked = (self.job.task, self.job.question)
-        pieces = [(*asked, d, self.how, (self.seed, place, number)) for d, number in zip(designs, numbers, strict=True)]
-        done = 0 if purpose == "given" else self._evaluated()
-        for key, design, result in zip(keys, designs, self.job.workers.map(evaluate_design, pieces), strict=True):
+        missing = {key: piece for key, piece in work.items() if self.journal.get(key) is None}
+        done, total = (0, len(missing)) if purpose == "given" else (self._evaluated(), self.total)
+        asked, place = (self.job.task, self.job.question), PURPOSES.index(purpose)
+        pieces = [(*asked, design, self.how, (self.seed, place, number)) for design, number in missing.values()]
+        for (key, (design, _)), result in zip(missing.items(), self.job.workers.map(evaluate_design, pieces), strict=True):
             if purpose == "final":
                 save_tensors(self.journal.file(WEIGHTS), result.weights)
             entry = {"design": design.tolist(), "information": result.information.to_json(), "seconds": result.seconds}
