@@ -5,7 +5,6 @@ and the usual fix, so that nobody needs a traceback to go on. The command line p
 """
 
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, Iterable
 
 
@@ -34,11 +33,6 @@ class TellapartError(Exception):
         self.what, self.where, self.expected, self.got, self.fix, self.key = what, where, expected, got, fix, key
         details = {"where": where, "expected": expected, "got": got, "fix": fix}
         super().__init__("\n".join([what, *(f"  {label + ':':<10}{text}" for label, text in details.items() if text is not None)]))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """It is built again on the other side of a process boundary."""
-        details = {"where": self.where, "expected": self.expected, "got": self.got, "fix": self.fix, "key": self.key}
-        return partial(type(self), self.what, **details), ()
 
 
 class DesignError(TellapartError):
