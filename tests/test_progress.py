@@ -2,7 +2,9 @@
 
 import time
 
-from tellapart.progress import Clock, _LateBar, progress_bar
+import rich.progress
+
+from tellapart.progress import Clock, progress_bar
 
 
 def test_quick_work_shows_nothing(capsys):
@@ -49,13 +51,13 @@ def test_a_clock_passes_on_what_it_is_told_and_times_each_stage(monkeypatch):
 
 def test_a_bar_that_is_late_ends_at_100_percent_too(capsys, monkeypatch):
     """It is still being made when the work ends, as happens on a busy machine."""
-    show = _LateBar.show
+    show = rich.progress.Progress.start
 
     def slowly(bar):
         time.sleep(0.3)
         show(bar)
 
-    monkeypatch.setattr(_LateBar, "show", slowly)
+    monkeypatch.setattr(rich.progress.Progress, "start", slowly)
     with progress_bar("late", after=0.0) as report:
         report(1, 4)
         time.sleep(0.1)

@@ -269,6 +269,17 @@ def test_a_mistake_in_the_question_is_shown_at_its_line(tmp_path, more, line, wo
     assert all(word in str(error.value) for word in [*words, f"study.toml, {line}"]), str(error.value)
 
 
+def test_a_setting_that_takes_a_few_numbers(folder):
+    code = MODELS.replace("import ClassVar", "import ClassVar, Literal").replace("bias: float = 0.0", "bias: Literal[1, 2] | None = None")
+    (folder / "theories.py").write_text(code)
+    assert Study.from_file(folder).models[1].bias == 1
+    rewrite(folder, "bias = 1", "bias = 3")
+    with pytest.raises(StudyError, match="The choice of 'bias' is unknown") as error:
+        Study.from_file(folder)
+    assert error.value.expected == "1 or 2"
+    assert error.value.fix == "choose one of: 1, 2"
+
+
 def test_a_class_of_the_users_with_a_constructor_of_its_own(folder):
     rewrite(folder, 'theories:Guesser"\nbias = 1', 'theories:Choosy"')
     with pytest.raises(StudyError, match="must"):

@@ -31,22 +31,8 @@ class TellapartError(Exception):
         key: str | None = None,
     ) -> None:
         self.what, self.where, self.expected, self.got, self.fix, self.key = what, where, expected, got, fix, key
-        super().__init__(self._message())
-
-    def _message(self) -> str:
-        lines = [self.what]
-        for label, text in (("where", self.where), ("expected", self.expected), ("got", self.got), ("fix", self.fix)):
-            if text is not None:
-                lines.append(f"  {label + ':':<10}{text}")
-        return "\n".join(lines)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.what, self.where, self.expected, self.got, self.fix, self.key)
-
-
-def _rebuild(kind: type[TellapartError], what: str, where: str, expected: str, got: Any, fix: str, key: str) -> TellapartError:
-    """Rebuild an error on the other side of a process boundary."""
-    return kind(what, where=where, expected=expected, got=got, fix=fix, key=key)
+        details = {"where": where, "expected": expected, "got": got, "fix": fix}
+        super().__init__("\n".join([what, *(f"  {label + ':':<10}{text}" for label, text in details.items() if text is not None)]))
 
 
 class DesignError(TellapartError):

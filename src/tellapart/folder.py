@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Callable
 
 from .errors import RunError
 from .files import written_whole
@@ -28,9 +29,15 @@ from .journal import FILE, Journal
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where everything about a run is kept."""
+    """Where everything about a run is kept.
+
+    Arguments:
+        path: The folder.
+        temporary: What deletes it when it is gone itself, if nothing is to be kept.
+    """
 
     path: Path
+    temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @property
     def journal(self) -> Journal:
@@ -47,18 +54,24 @@ class RunFolder:
         return (self.path / name).is_file()
 
     def read(self, name: str) -> Any:
-        """The content of a JSON file."""
-        return json.loads((self.path / name).read_text("utf-8"))
+        """The content of a JSON file; None if there is none."""
+        return json.loads((self.path / name).read_text("utf-8")) if self.has(name) else None
 
     def write(self, name: str, content: Any) -> None:
         """Write a JSON file."""
         with written_whole(self.path / name) as temporary:
             temporary.write_text(dumps(content) + "\n", "utf-8")
 
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """The content of a JSON file; if there is none, what `make` gives is written first."""
+        if not self.has(name):
+            self.write(name, make())
+        return self.read(name)
+
     @property
-    def seconds(self) -> float | None:
-        """How long the search took, the last time it was run."""
-        return float(self.read("provenance.json")["seconds"]) if self.has("provenance.json") else None
+    def provenance(self) -> dict[str, Any]:
+        """What the search was carried out with, and how long it took; empty if it is not finished."""
+        return dict(self.read("provenance.json") or {})
 
     @property
     def failures(self) -> list[dict[str, Any]]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from .errors import RunError
 
@@ -28,13 +29,11 @@ class Journal:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        try:
+        with self._usable():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.folder / FILE, isolation_level=None, timeout=60.0)
             self._connection.execute("PRAGMA synchronous = EXTRA")
             self._connection.execute("CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-        except (OSError, sqlite3.Error) as error:
-            raise _damaged(self.folder, error) from error
 
     def get(self, key: str) -> Any:
         """The value of `key`, or None if there is none."""
@@ -46,16 +45,19 @@ class Journal:
         text = json.dumps(value, sort_keys=True, allow_nan=False)
         self._execute("INSERT INTO entries VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, text)
 
+    def kept(self, key: str, make: Callable[[], Any]) -> Any:
+        """The value of `key`; if there is none, what `make` gives is kept first."""
+        if self.get(key) is None:
+            self.put(key, make())
+        return self.get(key)
+
     def put_failures(self, failures: Sequence[Any]) -> None:
         """Keep simulations that failed (a `Failure` each), every one of them once, however often it is met."""
         texts = [json.dumps(asdict(failure), sort_keys=True) for failure in failures]
         rows = [(f"failure/{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}", text) for text in texts]
-        try:
-            with self._connection:  # one transaction: a disk that is waited for once
-                self._connection.execute("BEGIN")
-                self._connection.executemany("INSERT INTO entries VALUES (?, ?) ON CONFLICT (key) DO NOTHING", rows)
-        except sqlite3.Error as error:
-            raise _damaged(self.folder, error) from error
+        with self._usable(), self._connection:  # one transaction: a disk that is waited for once
+            self._connection.execute("BEGIN")
+            self._connection.executemany("INSERT INTO entries VALUES (?, ?) ON CONFLICT (key) DO NOTHING", rows)
 
     def items(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
         """Keys that begin with `prefix` and their values, in the order of the keys."""
@@ -71,17 +73,18 @@ class Journal:
         self._connection.close()
 
     def _execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        try:
+        with self._usable():
             return self._connection.execute(statement, values)
-        except sqlite3.Error as error:
-            raise _damaged(self.folder, error) from error
 
-
-def _damaged(folder: Path, error: Exception) -> RunError:
-    return RunError(
-        "The journal of the run cannot be used.",
-        where=str(folder / FILE),
-        expected="a folder that can be written to, and a journal that tellapart wrote",
-        got=str(error),
-        fix="make room or lift the protection; if the file is damaged, begin anew with --fresh",
-    )
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise RunError(
+                "The journal of the run cannot be used.",
+                where=str(self.folder / FILE),
+                expected="a folder that can be written to, and a journal that tellapart wrote",
+                got=str(error),
+                fix="make room or lift the protection; if the file is damaged, begin anew with --fresh",
+            ) from error

@@ -253,20 +253,11 @@ def _load_module(file: Path, module_name: str, name: str | None = None) -> Modul
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise StudyError(
-            f"Loading '{file.name}' failed.",
-            where=_line_of(error, file),
-            got=f"{type(error).__name__}: {error}",
-            fix="mend that line and try again",
-        ) from error
+        where = place_in_user_code(error) or str(file)
+        if isinstance(error, SyntaxError) and error.filename is not None:
+            where = f"{error.filename}, line {error.lineno}"
+        got, fix = f"{type(error).__name__}: {error}", "mend that line and try again"
+        raise StudyError(f"Loading '{file.name}' failed.", where=where, got=got, fix=fix) from error
     finally:
         sys.path.remove(str(file.parent.resolve()))
     return module
-
-
-def _line_of(error: BaseException, file: Path) -> str:
-    """The last line of the user's own file that led to the error."""
-    if isinstance(error, SyntaxError) and error.filename is not None:
-        return f"{error.filename}, line {error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == file.resolve()]
-    return f"{file}, line {lines[-1]}" if lines else str(file)

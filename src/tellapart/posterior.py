@@ -99,11 +99,9 @@ class Checks(Protocol):
     @property
     def flagged(self) -> NDArray[np.bool_]:
         """Whose data look like nothing that the models produce, (N,)."""
-        ...
 
     def columns(self) -> dict[str, Any]:
         """Columns of a table with one row for each participant."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from typing import Any, Iterator, Protocol
+from typing import Iterator, Protocol
 
 
 class Progress(Protocol):
@@ -55,57 +55,29 @@ class Clock:
 @contextmanager
 def progress_bar(label: str, after: float = 2.0) -> Iterator[Progress]:
     """Give a function to report progress to; show a bar if the block takes longer than `after` seconds."""
-    bar = _LateBar(label)
-    timer = threading.Timer(after, bar.show)
+    from rich import progress
+    from rich.console import Console
+
+    columns = progress.BarColumn(), progress.TaskProgressColumn(), progress.TimeElapsedColumn(), progress.TimeRemainingColumn()
+    words = progress.TextColumn("{task.description}"), progress.TextColumn("{task.fields[words]}")
+    bar = progress.Progress(words[0], *columns, words[1], console=Console(stderr=True), speed_estimate_period=3600.0)
+    work = bar.add_task(label, total=None, words="")
+
+    def report(done: int, total: int, stage: str = "", detail: str = "") -> None:
+        news = ": ".join(filter(None, (stage, detail)))
+        bar.update(work, completed=done, total=total, words=news)
+        if stage == PROVISIONAL:
+            bar.console.print(news, markup=False, highlight=False, soft_wrap=True)
+
+    timer = threading.Timer(after, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield bar.report
-        bar.complete()
+        yield report
+        total = bar.tasks[0].total
+        bar.update(work, completed=total)  # all is done, whatever was expected
     finally:
         timer.cancel()
         timer.join()
-        bar.close()
-
-
-class _LateBar:
-    """A rich progress bar that is made when it is first shown; `show` runs in the timer's thread."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._done, self._total, self._words = 0, 0, ""
-        self._bar: Any = None
-
-    def report(self, done: int, total: int, stage: str = "", detail: str = "") -> None:
-        self._done, self._total, self._words = done, total, ": ".join(filter(None, (stage, detail)))
-        if stage == PROVISIONAL:
-            self._print(f"{stage}: {detail}")
-        if self._bar is not None:
-            self._bar.update(0, completed=done, total=total, words=self._words)
-
-    def complete(self) -> None:
-        """All is done, whatever was expected."""
-        self._done = self._total
-
-    def show(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        words = TextColumn("{task.description}"), TextColumn("{task.fields[words]}")
-        columns = BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-        bar = Progress(words[0], *columns, words[1], console=Console(stderr=True), speed_estimate_period=3600.0)
-        bar.add_task(self._label, completed=self._done, total=self._total or None, words=self._words)
-        bar.start()
-        self._bar = bar
-
-    def _print(self, line: str) -> None:
-        from rich.console import Console
-
-        (self._bar.console if self._bar else Console(stderr=True)).print(line, markup=False, highlight=False, soft_wrap=True)
-
-    def close(self) -> None:
-        """The last look, also of a bar that was still being made when the work ended."""
-        if self._bar is not None:
-            if self._total:
-                self._bar.update(0, completed=self._done, total=self._total)
-            self._bar.stop()
+        if bar.live.is_started:
+            bar.stop()

@@ -47,7 +47,6 @@ class DesignResult:
     study: Study
     found: Found
     folder: RunFolder
-    _keep: Any = None
 
     @property
     def design(self) -> Floats:
@@ -71,7 +70,7 @@ class DesignResult:
 
     def __repr__(self) -> str:
         design = format_design(self.study.task.design_space, self.design)
-        kept = f"; kept in {self.folder.path}" if self._keep is None else ""  # a temporary folder is gone with the result
+        kept = "" if self.folder.temporary else f"; kept in {self.folder.path}"  # a temporary folder is gone with the result
         return f"DesignResult of '{self.study.name}': {design}, {self.information}{kept}"
 
     def _repr_html_(self) -> str:
@@ -88,7 +87,7 @@ class DesignResult:
             facts += [("gain over them", str(baseline.gain))]
         facts += [("designs as good", f"{len(self.alternatives)} more in .alternatives")] if self.alternatives else []
         shown = table(rows, ["", *names, "in its range"], f"The recommended design of '{self.study.name}'")
-        facts += [("kept in", str(self.folder.path))] if self._keep is None else []  # else it is gone with the result
+        facts += [] if self.folder.temporary else [("kept in", str(self.folder.path))]
         return together(shown, table(facts))
 
     def __str__(self) -> str:
@@ -103,12 +102,10 @@ class DesignResult:
         for other in self.alternatives:
             drawn = " (a baseline design)" if other.drawn else ""
             lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.behind} behind"]
-        what = (
-            "participants could not be simulated; all of this is about those that can be, with what is left of the prior (failures.jsonl)"
-        )
-        counts = Counter(failure["model"] for failure in self.folder.failures)
-        lines += [f"skipped      {name}: {count} {what}" for name, count in counts.items()]
-        return "\n".join([*lines, f"kept in      {self.folder.path}"])
+        rest = "all of this is about those that can be, with what is left of the prior (failures.jsonl)"
+        for name, count in Counter(failure["model"] for failure in self.folder.failures).items():
+            lines += [f"skipped      {name}: {count} participants could not be simulated; {rest}"]
+        return "\n".join(lines + ([] if self.folder.temporary else [f"kept in      {self.folder.path}"]))
 
     def posterior(
         self, data: Any, designs: ArrayLike | None = None, draws: int = 1000, seed: int = 0, progress: Progress = unheard
@@ -150,31 +147,23 @@ class DesignResult:
             keep: Keep them in the run folder, for the report.
             settings: See `tellapart.validation.suite.validate`.
         """
-        from .validation.suite import validate
+        from .validation.suite import READ, validate
 
-        seed = self.study.seed if seed is None else seed
-        if settings.get("n_reader") is None:
-            settings["n_reader"] = self._read_on
+        if settings.get("n_reader") is None:  # of those that the estimator learned from, half, if there were few
+            settings["n_reader"] = min(READ, self._trained // 2) if self._trained else READ
         checks = validate(
             self.found.estimator,
             self.design,
             information=self.information,
             baseline=self.baseline,
             every_design=not self.study.search.trains_at_each_design,
-            seed=seed,
+            seed=self.study.seed if seed is None else seed,
             progress=progress,
             **settings,
         )
         if keep:
             self.folder.write("validation.json", checks.to_json())
         return checks
-
-    @property
-    def _read_on(self) -> int:
-        """Participants that an independent reader learns from: of those that the estimator learned from, half, if there were few."""
-        from .validation.suite import READ
-
-        return min(READ, self._trained // 2) if self._trained else READ
 
     @property
     def _trained(self) -> int:
@@ -192,11 +181,12 @@ class DesignResult:
 
         if self.study.search.trains_at_each_design:
             return None
-        if not self.folder.has("rounded.json"):
+
+        def tried() -> list[Any]:
             n = min(20_000, max(1000, self._trained // 16))
-            tried = may_round(self.found.estimator, self.design, n, seed=self.study.seed)
-            self.folder.write("rounded.json", [one.to_json() for one in tried])
-        return best_rounding([Rounded.from_json(kept) for kept in self.folder.read("rounded.json")])
+            return [one.to_json() for one in may_round(self.found.estimator, self.design, n, seed=self.study.seed)]
+
+        return best_rounding([Rounded.from_json(kept) for kept in self.folder.kept("rounded.json", tried)])
 
     def moved(self, progress: Progress = unheard) -> list[Moved]:
         """How much does each number matter? The information as one number of the design is moved, kept in the run folder.
@@ -207,11 +197,13 @@ class DesignResult:
 
         if self.study.search.trains_at_each_design:
             return []
-        if not self.folder.has("moved.json"):
+
+        def moved() -> list[Any]:
             budget = min(80_000, self._trained // 8)  # some seconds of two cores
             found = move_each(self.found.estimator, self.design, budget, seed=self.study.seed, progress=progress)
-            self.folder.write("moved.json", [one.to_json() for one in found])
-        return [Moved.from_json(kept) for kept in self.folder.read("moved.json")]
+            return [one.to_json() for one in found]
+
+        return [Moved.from_json(kept) for kept in self.folder.kept("moved.json", moved)]
 
     def curve(self, progress: Progress = unheard) -> list[dict[str, Any]]:
         """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
@@ -219,10 +211,12 @@ class DesignResult:
 
         if not reads_any_length(self.found.estimator):
             return []
-        if not self.folder.has("curve.json"):
+
+        def curve() -> list[Any]:
             points = information_curve(self.found.estimator, self.design, seed=self.study.seed, progress=progress)
-            self.folder.write("curve.json", [point.to_json() for point in points])
-        return list(self.folder.read("curve.json"))
+            return [point.to_json() for point in points]
+
+        return list(self.folder.kept("curve.json", curve))
 
     def policy(self, progress: Progress = unheard) -> Policy:
         """What gives a participant's next block; what it has to learn is learned once and kept in the run folder."""
@@ -287,7 +281,7 @@ class DesignResult:
         from .validation.suite import VERSION, Validation
 
         if validation is None:
-            kept = self.folder.read("validation.json") if self.folder.has("validation.json") else {}
+            kept = self.folder.read("validation.json") or {}
             validation = Validation.from_json(kept) if kept.get("version") == VERSION else self.validate(progress=progress)
         estimator = self.found.estimator
         rounded = self.rounded()
@@ -297,12 +291,12 @@ class DesignResult:
             question=self.study.question,
             search=self.study.search,
             result=json.loads(json.dumps(self.found.to_json())),
-            provenance=self.folder.read("provenance.json") if self.folder.has("provenance.json") else {},
+            provenance=self.folder.provenance,
             validation=validation,
             curve=self.curve(progress),
             study_text=self.study.to_toml(),
             failures=self.folder.failures,
-            adaptive=self.folder.read("adaptive.json") if self.folder.has("adaptive.json") else None,
+            adaptive=self.folder.read("adaptive.json"),
             sources=(*self.study.search.sources, *estimator.sources, *estimator.encoder.sources),
             rounded=rounded.to_json() if rounded else None,
             moved=[one.to_json() for one in self.moved(progress)],
@@ -323,7 +317,7 @@ class DesignResult:
     def to_json(self) -> dict[str, Any]:
         """What the command line prints."""
         found = {key: value for key, value in self.found.to_json().items() if key != "trace"}
-        return {**found, "study": self.study.name, "run": str(self.folder.path), "seconds": self.folder.seconds}
+        return {**found, "study": self.study.name, "run": str(self.folder.path), "seconds": self.folder.provenance.get("seconds")}
 
     def _designs(self, designs: ArrayLike | None) -> ArrayLike:
         """What participants were run at; refused if the estimator knows the recommended design only, and they were run at another."""

@@ -11,13 +11,13 @@ import inspect
 import json
 import platform
 import sys
-import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
+from tempfile import TemporaryDirectory
 from typing import Any, Sequence
 
 from numpy.typing import ArrayLike
@@ -49,7 +49,6 @@ class Run:
 
     study: Study
     folder: RunFolder
-    _keep: Any = field(default=None, repr=False)
 
     @classmethod
     def open(cls, study: Study, path: str | Path | None = None, *, fresh: bool = False) -> Run:
@@ -58,8 +57,8 @@ class Run:
         Arguments:
             path: The folder; a temporary one if not given, which is gone when the run is.
         """
-        temporary = tempfile.TemporaryDirectory(prefix="tellapart-") if path is None else None
-        run = cls(study, RunFolder(Path(temporary.name if temporary else path or ".")), temporary)
+        temporary = TemporaryDirectory(prefix="tellapart-") if path is None else None
+        run = cls(study, RunFolder(Path(temporary.name if temporary else path or "."), temporary))
         if fresh:
             run.folder.clear()
         run._refuse_other_study()
@@ -71,8 +70,7 @@ class Run:
     def of(cls, study: Study, path: str | Path) -> Run:
         """The run in a folder as it is, with the seed that it was begun with; nothing is made."""
         folder = RunFolder(Path(path))
-        seed = folder.read("study.json").get("seed") if folder.has("study.json") else None
-        run = cls(study.with_seed(seed), folder)
+        run = cls(study.with_seed((folder.read("study.json") or {}).get("seed")), folder)
         run._refuse_other_study()
         return run
 
@@ -107,7 +105,7 @@ class Run:
 
         estimator = self.study.search.build(self.study.task, self.study.question)
         load_weights(self.folder.estimator, estimator)
-        return DesignResult(self.study, Found.from_json(self.folder.read("result.json"), estimator), self.folder, self._keep)
+        return DesignResult(self.study, Found.from_json(self.folder.read("result.json"), estimator), self.folder)
 
     def evaluate(
         self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress = unheard
@@ -120,21 +118,20 @@ class Run:
         return evaluate_designs(self.study, self.folder, None, designs, seed, Workers.of(workers), progress)
 
     def _refuse_other_study(self) -> None:
-        path = str(self.folder.path)
-        if not self.folder.has("study.json"):
-            if self.folder.has(FILE):
-                fix = f"begin anew: {_design_command(self.folder.path)} --fresh"
-                raise RunError("The run folder lacks its study.json.", where=path, fix=fix)
-            return
+        where, fresh = str(self.folder.path), f"{_design_command(self.folder.path)} --fresh"
         kept, asked = self.folder.read("study.json"), json.loads(dumps(describe(self.study)))
+        if kept is None:
+            if self.folder.has(FILE):
+                raise RunError("The run folder lacks its study.json.", where=where, fix=f"begin anew: {fresh}")
+            return
         kept.pop("name", None)
         if kept != asked:
             raise RunError(
                 "The run folder was made for a different study.",
-                where=path,
+                where=where,
                 expected=f"the study as it was: {_difference(kept, asked)}",
                 got=_difference(asked, kept),
-                fix=f"begin anew (what is in the folder is lost): {_design_command(self.folder.path)} --fresh; or undo the change",
+                fix=f"begin anew (what is in the folder is lost): {fresh}; or undo the change",
             )
 
     def _provenance(self, clock: Clock, workers: int) -> dict[str, Any]:

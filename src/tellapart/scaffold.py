@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import tomlkit
+
 from .errors import StudyError, nearest
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -33,14 +35,8 @@ def make_study(folder: Path, example: str, seed: int | None = None) -> list[Path
         raise StudyError("The folder cannot be made.", where=str(folder), got=error.strerror, fix="choose another place") from None
     files = sorted(file for file in (EXAMPLES / example).iterdir() if file.suffix in (".toml", ".py", ".js"))
     made = [Path(shutil.copyfile(file, folder / file.name)) for file in files]
-    _name(folder / "study.toml", folder.resolve().name, seed)
+    study = folder / "study.toml"
+    document = tomlkit.parse(study.read_text("utf-8"))  # which keeps comments and all else
+    document["study"].update({"name": folder.resolve().name} | ({} if seed is None else {"seed": seed}))
+    study.write_text(tomlkit.dumps(document), encoding="utf-8")
     return made
-
-
-def _name(file: Path, name: str, seed: int | None) -> None:
-    """Write the study's name and seed into its file, comments and all else kept."""
-    import tomlkit
-
-    document = tomlkit.parse(file.read_text("utf-8"))
-    document["study"].update({"name": name} if seed is None else {"name": name, "seed": seed})
-    file.write_text(tomlkit.dumps(document), encoding="utf-8")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import tomllib
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Mapping, Sequence, get_args, get_type_hints
+from typing import Any, Iterator, Literal, Mapping, Sequence, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic import Field as Checked
 from tomlkit.exceptions import TOMLKitError
 
@@ -132,51 +133,42 @@ def study_file(path: str | Path) -> Path:
     return file
 
 
-class _Section(BaseModel):
-    """A section that holds exactly the keys below."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
+# the sections; other keys than these are allowed where they are checked later, by whom they are for
 
 
-class _OpenSection(BaseModel):
-    """A section whose other keys are checked later, by whom they are for."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-
-
-class _StudySection(_Section):
+class _StudySection(BaseModel, extra="forbid", strict=True):
     name: str = Checked("study", min_length=1)
     goal: Goal = "discriminate"
     seed: int = Checked(1, ge=0)
     about: list[str] = []
 
 
-class _TaskSection(_OpenSection):
+class _TaskSection(BaseModel, extra="allow", strict=True):
     use: str
 
 
-class _ModelSection(_OpenSection):
+class _ModelSection(BaseModel, extra="allow", strict=True):
     use: str
     prior: float | None = None
     priors: dict[str, Any] = {}
 
 
-class _SearchSection(_OpenSection):
+class _SearchSection(BaseModel, extra="allow", strict=True):
     method: str = "amortized"
 
 
-class _SimulationSection(_Section):
+class _SimulationSection(BaseModel, extra="forbid", strict=True):
     on_error: OnError = "stop"
 
 
-class _DataSection(_Section):
+class _DataSection(BaseModel, extra="forbid", strict=True):
     columns: dict[str, str] = {}
     codes: dict[str, Any] = {}
     missing: list[Any] = []
     rows: dict[str, Any] = {}
 
 
-class _StudyFile(_Section):
+class _StudyFile(BaseModel, extra="forbid", strict=True):
     study: _StudySection
     task: _TaskSection
     models: list[_ModelSection]
@@ -233,24 +225,19 @@ class _Reader:
     def _model(self, section: _ModelSection, place: Place) -> Model:
         """The model that a section describes, with its priors."""
         model = self._make("model", section.use, section.model_extra, place)
-        try:
+        with self._at(place):
             return with_priors(model, **section.priors)
-        except TellapartError as error:
-            raise self._located(error, place) from error
 
     def _make(self, kind: PartKind, use: str, settings: Mapping[str, Any] | None, place: Place, key: str = "use") -> Any:
         """The task, model or search that a section describes."""
-        try:
+        with self._at((*place, key)):
             part = find_part(kind, use, self._file.parent)
-        except StudyError as error:
-            raise self._located(error, (*place, key)) from error
         options = dict(settings or {})
         self._check_keys(options, place, part, key)
         options = {name: self._typed(value, (*place, name), part) for name, value in options.items()}
         try:
-            return part(**options)
-        except TellapartError as error:
-            raise self._located(error, place) from error
+            with self._at(place):
+                return part(**options)
         except TypeError as error:
             raise StudyError(f"'{use}' cannot be made from these options.", where=self._where(place), got=error) from error
 
@@ -269,10 +256,8 @@ class _Reader:
         name = str(place[-1])
         kind = settings_of(part)[name].metadata.get("part")
         if kind is not None:
-            try:
+            with self._at(place):
                 return None if value == "auto" else find_part(kind, str(value), self._file.parent)
-            except StudyError as error:
-                raise self._located(error, place) from error
         try:
             annotation = _annotation(part, name)
         except (NameError, TypeError):
@@ -289,26 +274,31 @@ class _Reader:
         if first["type"] == "extra_forbidden":
             return self._unknown_key(place, _sections_or_keys(place))
         if first["type"] == "missing":
-            section = place[-1] not in ("use",)
-            what, expected = (
-                (f"The section {header_of(place)} is missing.", header_of(place)) if section else ("The key 'use' is missing.", 'use = "…"')
-            )
-            return StudyError(what, where=self._where(place[:-1]), expected=expected)
+            what, expected = ("key 'use'", 'use = "…"') if place[-1] == "use" else (f"section {header_of(place)}", header_of(place))
+            return StudyError(f"The {what} is missing.", where=self._where(place[:-1]), expected=expected)
         choices = _choices(place, annotation) if first["type"] == "literal_error" else ()
         key = next(part for part in reversed(place) if isinstance(part, str))
         return StudyError(
             f"The {'choice' if choices else 'value'} of '{key}' is {'unknown' if choices else 'of the wrong type or size'}.",
             where=self._where(place),
-            expected=" or ".join(f'"{choice}"' for choice in choices)
+            expected=" or ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
             or ("two brackets around models, for each of them" if place == ("models",) else None)
             or _EXPECTED.get(first["type"], first["msg"].removeprefix("Input should be ")),
             got=json.dumps(first["input"], default=str, ensure_ascii=False)[:80],
-            fix=nearest(str(first["input"]), choices) if choices else None,
+            fix=nearest(str(first["input"]), map(str, choices)) if choices else None,
         )
 
     def _unknown_key(self, place: Place, allowed: Sequence[str]) -> StudyError:
         what = "section" if len(place) == 1 else "key"
         return StudyError(f"The {what} '{place[-1]}' is unknown.", where=self._where(place), fix=nearest(str(place[-1]), allowed))
+
+    @contextmanager
+    def _at(self, place: Place) -> Iterator[None]:
+        """What is wrong in this block is wrong at that place of the file."""
+        try:
+            yield
+        except TellapartError as error:
+            raise self._located(error, place) from error
 
     def _located(self, error: TellapartError, place: Place) -> StudyError:
         """The same error as one of this file; at the line of the setting that it is about, if it is about one."""
@@ -351,13 +341,11 @@ def _sections_or_keys(place: Place) -> list[str]:
     return list(sections) if len(place) == 1 else list(sections[str(place[0])].annotation.model_fields)  # type: ignore[union-attr]
 
 
-def _choices(place: Place, annotation: Any) -> tuple[str, ...]:
-    """The values that a setting of a few words takes."""
+def _choices(place: Place, annotation: Any) -> tuple[Any, ...]:
+    """The values that a setting of a few values takes."""
     section = _StudyFile.model_fields[str(place[0])].annotation
     annotation = annotation or section.model_fields[str(place[-1])].annotation  # type: ignore[union-attr]
-    return tuple(word for option in (annotation, *get_args(annotation)) for word in get_args(option) if isinstance(word, str)) or get_args(
-        annotation
-    )
+    return tuple(value for option in (annotation, *get_args(annotation)) if get_origin(option) is Literal for value in get_args(option))
 
 
 def _written(part: Any, kind: PartKind, key: str) -> dict[str, Any]:

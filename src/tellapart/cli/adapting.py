@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import RunError
+from ..files import written_whole
+from ..progress import progress_bar
 from .frame import command, show
-from .options import AsJson, Seed, StudyPath, read_study, run_folder, seed_of
+from .options import AsJson, Seed, StudyPath, design_of, finished_run, seed_of
 from .tables import Codes, Columns, Files, Missing, Rows, read_people
 
 if TYPE_CHECKING:
@@ -46,15 +48,10 @@ def next(
       tellapart next examples/bandit data.csv --out next.json
     """
     from ..adaptive.decisions import listed, record
-    from ..files import written_whole
-    from ..progress import progress_bar
-    from ..run import Run
-    from ..tasks.text import parse_design
 
-    plan = read_study(study)
-    result = Run.finished(plan, run_folder(study)).result()
-    people = read_people(plan, data, columns, codes, missing, rows, None)
-    planned = None if design is None else parse_design(plan.task.design_space, design)
+    plan, result = finished_run(study)
+    people = read_people(plan, data, columns, codes, missing, rows)
+    planned = design_of(plan, design)
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)
     text = record(decisions, {"study": plan.name, "seed": seed_of(result.study, seed)})
@@ -92,11 +89,7 @@ def adapt(
     Example:
       tellapart adapt examples/discounting --n 100
     """
-    from ..progress import progress_bar
-    from ..run import Run
-
-    plan = read_study(study)
-    result = Run.finished(plan, run_folder(study)).result()
+    plan, result = finished_run(study)
     with progress_bar("adaptive participants") as report:
         if stages:
             show(_two_stages(result, stages, n, seed, sure, as_json, report))
@@ -160,7 +153,7 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     from ..adaptive.stages import TwoStages, stages_worth
 
     study = result.study
-    start = study.seed if seed is None else seed
+    start = seed_of(study, seed)
     rule = TwoStages(study.question, blocks, sure, study.task.blocks)
     people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
     found = stages_worth(result.policy(report), rule, people, start, report)

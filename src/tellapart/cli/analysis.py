@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudyError, counted, nearest
+from ..files import written_whole
+from ..progress import progress_bar
 from .frame import command, show
-from .options import AsJson, DesignRun, Seed, StudyPath, design_run, read_study, run_folder, seed_of
+from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
 from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ def import_tables(
     Example:
       tellapart import examples/bandit jspsych/*.json --out data.csv
     """
-    from ..files import written_whole
-
     understood = read_people(read_study(study), files, columns, codes, missing, rows, designs, aloud=False)
     with written_whole(out) as table:
         understood.to_table().to_csv(table, index=False)
@@ -88,16 +88,13 @@ def analyse(
       tellapart analyse examples/bandit data.csv --out analysis.html
     """
     from ..groups.analysis import AnalysisSettings
-    from ..progress import progress_bar
     from ..report.analysis import write_analysis
-    from ..run import Run
 
-    plan = read_study(study)
-    result = Run.finished(plan, run_folder(study)).result()
+    plan, result = finished_run(study)
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
     people = read_people(plan, data, columns, codes, missing, rows, designs)
     with progress_bar("analysing") as progress:
-        found = result.analyse(people, design_run(plan, design), settings, progress)
+        found = result.analyse(people, design_of(plan, design), settings, progress)
     page = out or run_folder(study).parent / "analysis.html"
     summary = _summary(found, page, write_analysis(page, plan.name, found, plan.question, people.lines))
     words = [summary["conclusion"], found.evidence.words, *(f"warning: {one}" for one in found.warnings), f"The page is in {page}"]

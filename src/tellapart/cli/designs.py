@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import counted
+from ..progress import progress_bar
 from .frame import command, show, stop
 from .options import (
     AsJson,
@@ -17,10 +19,12 @@ from .options import (
     StudyPath,
     WorkerCount,
     designs_of,
+    finished_run,
     helpers_of,
     read_study,
     rng_of,
     run_folder,
+    save_figure,
     seed_of,
 )
 
@@ -48,11 +52,9 @@ def design(
     Example:
       tellapart design examples/bandit --workers 2
     """
-    from ..progress import progress_bar
     from ..run import Run
 
-    plan = read_study(study)
-    run = Run.open(plan.with_seed(seed), run_folder(study), fresh=fresh)
+    run = Run.open(read_study(study).with_seed(seed), run_folder(study), fresh=fresh)
     try:
         with helpers_of(workers, dask) as helpers, progress_bar("looking for the design") as report:
             result = run.design(workers=helpers, progress=report)
@@ -79,7 +81,6 @@ def evaluate(
     Example:
       tellapart evaluate examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
-    from ..progress import progress_bar
     from ..run import Run
 
     run = Run.of(read_study(study), run_folder(study))
@@ -109,7 +110,6 @@ def exact(
       tellapart exact examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
     from ..information.exact import exact_information
-    from ..progress import progress_bar
 
     plan = read_study(study)
     designs = designs_of(plan, design or [], baseline, seed)
@@ -140,21 +140,16 @@ def curve(
       tellapart curve examples/bandit --figure curve.svg
     """
     from ..curve import information_curve
-    from ..files import written_whole
-    from ..progress import progress_bar
     from ..report.figures import curve_figure
-    from ..run import Run
 
-    plan = read_study(study)
-    result = Run.finished(plan, run_folder(study)).result()
+    plan, result = finished_run(study)
     with progress_bar("reading the curve") as report:
         found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=seed_of(plan, seed), progress=report)
+    points_json = [point.to_json() for point in found]
     if figure is not None:
-        with written_whole(figure) as drawing:
-            curve_figure([point.to_json() for point in found]).savefig(drawing, format=figure.suffix.removeprefix(".") or "svg")
-    counted = {point: "1 block " if point.blocks == 1 else f"{point.blocks} blocks" for point in found}
-    lines = [f"{blocks} of {point.trials:>3} trials  {point.information}" for point, blocks in counted.items()]
-    show({"design": result.design.tolist(), "curve": [point.to_json() for point in found]} if as_json else "\n".join(lines))
+        save_figure(curve_figure(points_json), figure)
+    lines = [f"{counted(point.blocks, 'block'):<8} of {point.trials:>3} trials  {point.information}" for point in found]
+    show({"design": result.design.tolist(), "curve": points_json} if as_json else "\n".join(lines))
 
 
 def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:

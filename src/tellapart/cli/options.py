@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Iterator
 import typer
 
 from ..errors import DesignError, ModelError, StudyError, nearest
+from ..files import written_whole
 
 if TYPE_CHECKING:
     from ..information.estimate import Floats
     from ..models.base import Model
+    from ..result import DesignResult
     from ..study import Study
     from ..workers import Workers
 
@@ -50,6 +52,14 @@ def run_folder(study: Path) -> Path:
     return study_file(study).parent / "run"
 
 
+def finished_run(path: Path) -> tuple[Study, DesignResult]:
+    """A study, and the result of its finished run."""
+    from ..run import Run
+
+    study = read_study(path)
+    return study, Run.finished(study, run_folder(path)).result()
+
+
 def seed_of(study: Study, seed: int | None) -> int:
     return study.seed if seed is None else seed
 
@@ -80,11 +90,17 @@ def designs_of(study: Study, texts: list[str], baseline: int, seed: int | None) 
     return designs
 
 
-def design_run(study: Study, text: str | None) -> Floats | None:
-    """What all participants were run at, if that was written out."""
+def design_of(study: Study, text: str | None) -> Floats | None:
+    """A design, if one was written out."""
     from ..tasks.text import parse_design
 
     return None if text is None else parse_design(study.task.design_space, text)
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure in the format that the name of the file says."""
+    with written_whole(path) as drawing:
+        figure.savefig(drawing, format=path.suffix.removeprefix(".") or "svg")
 
 
 @contextmanager

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Callable
 
 import typer
 
 from ..errors import DataError, StudyError, nearest
+from ..progress import progress_bar
 from .frame import command, show
-from .options import AsJson, Seed, StudyPath, read_study, run_folder, seed_of
+from .options import AsJson, Seed, StudyPath, finished_run, save_figure, seed_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from ..estimators.base import Estimator
     from ..groups.power import PowerCurve
-    from ..progress import Progress
-    from ..result import DesignResult
-    from ..study import Study
+    from ..information.estimate import Floats
+    from ..question import Question
 
 
 @command
@@ -47,20 +50,26 @@ def power(
     Example:
       tellapart power examples/bandit --frequencies wslts=0.6,aeg=0.2,gls=0.2
     """
-    from ..files import written_whole
-    from ..progress import progress_bar
-    from ..report.analysis_figures import power_figure
-    from ..run import Run
+    import numpy as np
 
-    plan = read_study(study)
-    result = Run.finished(plan, run_folder(study)).result()
-    asked = _Asked(plan, frequencies, versus, parameter, width, effect, certainty, target, seed_of(plan, seed))
+    from ..report.analysis_figures import power_figure
+
+    plan, result = finished_run(study)
+    start, names = seed_of(plan, seed), plan.question.names
+    about = None if parameter is None else _parameter(plan.question, parameter)
+    conclude = _conclusion(plan.question, about, width, effect, frequencies, versus, certainty)
+    curves = {}
     with progress_bar("drawing groups") as progress:
-        curves = {label: asked.curve(result, where, n, progress) for label, where in (("recommended", None), ("baseline", n))}
+        for label in ("recommended", "baseline"):
+            rng = np.random.default_rng([start, 15, 1])  # studies have [seed, 0], [seed, 1], …
+            recommended = np.broadcast_to(result.design, (n, *result.design.shape))
+            designs = recommended if label == "recommended" else plan.task.baseline(n, rng)
+            curves[label] = conclude(result.found.estimator, designs, rng, target=target, seed=start, progress=progress)
     if figure is not None:
-        with written_whole(figure) as drawing:
-            power_figure(curves, target).savefig(drawing, format=figure.suffix.removeprefix(".") or "svg")
-    lines = [next(iter(curves.values())).conclusion, *asked.about_whom()]
+        save_figure(power_figure(curves, target), figure)
+    lines = [curves["recommended"].conclusion]
+    if about is not None and len(names) > 1:
+        lines += [f"Counted are people who follow {names[about[0]]}: divide by how frequent they are in the population."]
     lines += [f"{label:<12} {_needed(curve, target)}" for label, curve in curves.items()]
     show({label: curve.to_json(target) for label, curve in curves.items()} if as_json else "\n".join(lines))
 
@@ -74,75 +83,51 @@ def _needed(curve: PowerCurve, target: float) -> str:
     return f"{round(found + 0.499)} people{each}{first}, for {100 * target:.0f} % of studies to be right"
 
 
-class _Asked:
-    """What is to be concluded, from the options of `power`."""
+def _parameter(question: Question, text: str) -> tuple[int, str]:
+    """The number of a model and the name of a parameter of it that the study is about."""
+    if text not in question.about:
+        fix = nearest(text, question.about) or 'choose goal = "both"'
+        raise StudyError(f"'{text}' cannot be asked about.", expected="a parameter that the study is about", fix=fix)
+    model, name = text.rsplit(".", 1)
+    return question.names.index(model), name
 
-    def __init__(
-        self,
-        study: Study,
-        frequencies: str | None,
-        versus: str | None,
-        parameter: str | None,
-        width: float | None,
-        effect: float | None,
-        certainty: float,
-        target: float,
-        seed: int,
-    ) -> None:
-        self.study, self.certainty, self.target, self.seed = study, certainty, target, seed
-        self.width, self.effect = width, effect
-        self.parameter = self._parameter(parameter)
-        names = study.question.names
-        if self.parameter is None and not study.question.about_models:
-            raise StudyError("This study is about parameters.", fix="--parameter MODEL.NAME with --width or --effect")
-        if self.parameter is not None and (width is None) == (effect is None):
-            raise StudyError("One of two questions can be asked about a parameter.", expected="--width or --effect")
-        first = [0.6] + [0.4 / (len(names) - 1)] * (len(names) - 1) if self.parameter is None else []
-        self.frequencies = first if frequencies is None else _shares(frequencies, names)
-        self.versus = None if versus is None else _shares(versus, names)
 
-    def _parameter(self, text: str | None) -> tuple[int, str] | None:
-        if text is None:
-            return None
-        question = self.study.question
-        if text not in question.about:
-            expected = "a parameter that the study is about"
-            raise StudyError(
-                f"'{text}' cannot be asked about.", expected=expected, fix=nearest(text, question.about) or 'choose goal = "both"'
-            )
-        model, name = text.rsplit(".", 1)
-        return question.names.index(model), name
+def _conclusion(
+    question: Question,
+    parameter: tuple[int, str] | None,
+    width: float | None,
+    effect: float | None,
+    frequencies: str | None,
+    versus: str | None,
+    certainty: float,
+) -> Callable[..., PowerCurve]:
+    """What is to be concluded: the power curve of an estimator, the designs of people, where randomness comes from, and settings."""
+    from ..groups.power_models import frequencies_differ, most_frequent_model
+    from ..groups.power_parameters import parameter_differs, parameter_within
+    from ..groups.power_people import simulated_evidence, simulated_parameter
 
-    def about_whom(self) -> list[str]:
-        """Whose number it is, where models compete for people."""
-        names = self.study.question.names
-        if self.parameter is None or len(names) == 1:
-            return []
-        return [f"Counted are people who follow {names[self.parameter[0]]}: divide by how frequent they are in the population."]
+    names = question.names
+    if parameter is None and not question.about_models:
+        raise StudyError("This study is about parameters.", fix="--parameter MODEL.NAME with --width or --effect")
+    if parameter is not None and (width is None) == (effect is None):
+        raise StudyError("One of two questions can be asked about a parameter.", expected="--width or --effect")
+    usual = [0.6] + [0.4 / (len(names) - 1)] * (len(names) - 1) if parameter is None else []
+    shares = usual if frequencies is None else _shares(frequencies, names)
+    others = None if versus is None else _shares(versus, names)
 
-    def curve(self, result: DesignResult, baseline: int | None, n: int, progress: Progress) -> PowerCurve:
-        """The curve at the recommended design, or at as many baseline designs as people."""
-        import numpy as np
-
-        from ..groups.power_models import frequencies_differ, most_frequent_model
-        from ..groups.power_parameters import parameter_differs, parameter_within
-        from ..groups.power_people import simulated_evidence, simulated_parameter
-
-        task, estimator = self.study.task, result.found.estimator
-        rng = np.random.default_rng([self.seed, 15, 1])  # studies have [seed, 0], [seed, 1], …
-        designs = np.broadcast_to(result.design, (n, *result.design.shape)) if baseline is None else task.baseline(n, rng)
-        settings: dict[str, Any] = {"target": self.target, "seed": self.seed, "progress": progress}
-        if self.parameter is not None:
-            people = simulated_parameter(estimator, *self.parameter, designs, rng)
-            if self.width is not None:
-                return parameter_within(people, self.width, **settings)
-            assert self.effect is not None
-            return parameter_differs(people, self.effect, interval=self.certainty, **settings)
+    def curve(estimator: Estimator, designs: Floats, rng: np.random.Generator, **settings: Any) -> PowerCurve:
+        if parameter is not None:
+            people = simulated_parameter(estimator, *parameter, designs, rng)
+            if width is not None:
+                return parameter_within(people, width, **settings)
+            assert effect is not None
+            return parameter_differs(people, effect, interval=certainty, **settings)
         model, evidence = simulated_evidence(estimator, designs, rng)
-        names = self.study.question.names
-        if self.versus is not None:
-            return frequencies_differ(model, evidence, self.frequencies, self.versus, names, certainty=self.certainty, **settings)
-        return most_frequent_model(model, evidence, self.frequencies, names, certainty=self.certainty, **settings)
+        if others is not None:
+            return frequencies_differ(model, evidence, shares, others, names, certainty=certainty, **settings)
+        return most_frequent_model(model, evidence, shares, names, certainty=certainty, **settings)
+
+    return curve
 
 
 def _shares(text: str, names: tuple[str, ...]) -> list[float]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import ModelError, StudyError, counted, nearest
+from ..files import written_whole
+from ..progress import progress_bar
 from .frame import command, show
-from .options import AsJson, DesignRun, Seed, StudyPath, design_run, read_study, run_folder, seed_of
+from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, run_folder, seed_of
 from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
 
 if TYPE_CHECKING:
@@ -44,16 +46,12 @@ def validate(
     Example:
       tellapart validate examples/bandit
     """
-    from ..progress import progress_bar
-    from ..run import Run
     from ..validation.words import in_words
 
-    plan = read_study(study)
-    run = Run.finished(plan, run_folder(study))
+    plan, result = finished_run(study)
+    sizes: dict[str, Any] = {"n": n, "n_exact": n_exact, "n_reader": n_reader}
     with progress_bar("validating") as report:
-        checks = run.result().validate(
-            parameters=_true_values(plan, at or []), n=n, n_exact=n_exact, n_reader=n_reader, seed=seed, progress=report
-        )
+        checks = result.validate(parameters=_true_values(plan, at or []), seed=seed, progress=report, **sizes)
     show(checks.to_json() if as_json else "\n".join(in_words(checks)))
 
 
@@ -83,31 +81,25 @@ def posterior(
     Example:
       tellapart posterior examples/bandit data.csv --out posterior.csv
     """
-    from ..files import written_whole
-    from ..progress import progress_bar
-    from ..run import Run
-
-    plan = read_study(study)
-    run = Run.finished(plan, run_folder(study))
-    where = design_run(plan, design)
+    plan, result = finished_run(study)
+    where = design_of(plan, design)
     if samples is not None and plan.goal == "discriminate":
-        raise StudyError(
-            "The goal 'discriminate' is not about parameters: there are no draws.", got=f"--samples {samples}", fix="leave it out"
-        )
+        what = "The goal 'discriminate' is not about parameters: there are no draws."
+        raise StudyError(what, got=f"--samples {samples}", fix="leave it out")
     people = read_people(plan, data, columns, codes, missing, rows, designs)
     with written_whole(out) as table, progress_bar("reading the data") as progress:
-        known = run.result().posterior(people, where, draws, seed_of(plan, seed), progress)
+        known = result.posterior(people, where, draws, seed_of(plan, seed), progress)
         known.to_table().to_csv(table, index=False)
     if samples is not None:
         with written_whole(samples) as table:
             known.samples_table().to_csv(table, index=False)
     counts = {name: known.models.most_probable.count(name) for name in known.models.names} if known.models else {}
-    result = {"out": str(out), "participants": len(known), "most_probable": counts, **({"samples": str(samples)} if samples else {})}
     flagged = int(known.trust.flagged.sum()) if known.trust else 0
-    result["unlike_models"] = flagged
+    summary = {"out": str(out), "participants": len(known), "most_probable": counts, **({"samples": str(samples)} if samples else {})}
+    summary["unlike_models"] = flagged
     shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
     strange = f"; {flagged} unlike anything the models produce: do not trust what is said of them" if flagged else ""
-    show(result if as_json else f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
+    show(summary if as_json else f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
 
 
 @command
@@ -128,12 +120,8 @@ def report(
     Example:
       tellapart report examples/bandit --out report.html
     """
-    from ..files import written_whole
-    from ..progress import progress_bar
-    from ..run import Run
-
-    plan, target = read_study(study), out or run_folder(study) / "report.html"
-    result = Run.finished(plan, run_folder(study)).result()
+    plan, result = finished_run(study)
+    target = out or run_folder(study) / "report.html"
     with written_whole(target) as page, progress_bar("writing the report") as progress:
         checks = None if seed is None else result.validate(seed=seed, progress=progress)
         page.write_text(result.report(checks, progress), "utf-8")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from shlex import quote
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import StudyError, TellapartError, counted
+from ..progress import progress_bar
 from .frame import command, show
-from .options import AsJson, DesignTexts, Seed, StudyPath, read_study, rng_of
+from .options import AsJson, DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
 
 if TYPE_CHECKING:
     from ..server.serving import Experiment
@@ -55,7 +57,6 @@ def serve(
       tellapart serve examples/bandit --design "0,0,0.6; 1,1,0" --port 8000
     """
     _require_extra()
-    from ..progress import progress_bar
     from ..server.serving import address_of, in_background, listening, prepare, server_of
 
     with progress_bar("learning to choose blocks") if adaptive else nullcontext() as report:
@@ -71,7 +72,8 @@ def serve(
                 _show_links(experiment, address, as_json)
             _simulate(study, experiment, address, simulate, seed, as_json)
             if stay:
-                _wait()
+                with suppress(KeyboardInterrupt):  # until the researcher stops it
+                    Event().wait()
 
 
 @command
@@ -111,7 +113,7 @@ def export(
     if format in PEOPLE:
         result = export_people(study, plan, format, out, database, simulated=simulated, finished=finished)
     else:
-        result = export_plan(study, plan, format, out, design or [], plan.seed if seed is None else seed)
+        result = export_plan(study, plan, format, out, design or [], seed_of(plan, seed))
     show(result if as_json else f"{result['words']}, written to {out}")
 
 
@@ -147,14 +149,12 @@ def forget(
             gone = store.forget(connection, participant)
         opened.wipe()
     if not gone:
-        raise StudyError(
-            "There is no such participant.", got=f"'{participant}'", expected="a label as in the exported table, or a platform's number"
-        )
+        expected = "a label as in the exported table, or a platform's number"
+        raise StudyError("There is no such participant.", expected=expected, got=f"'{participant}'")
     show({"forgotten": gone} if as_json else f"{', '.join(gone)}: forgotten.")
 
 
 def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: int | None, as_json: bool) -> None:
-    from ..progress import progress_bar
     from ..server.simulated import Simulation
 
     sessions = experiment.app.state.sessions
@@ -168,16 +168,6 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
 def _show_links(experiment: Experiment, address: str, as_json: bool) -> None:
     links = {"participants": f"{address}/", "researcher": f"{address}/researcher#token={experiment.token}"}
     show(links if as_json else "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
-
-
-def _wait() -> None:
-    """Until the researcher stops it."""
-    import threading
-
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        return
 
 
 def _require_extra() -> None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import counted
+from ..files import written_whole
+from ..progress import progress_bar
 from .frame import command, show, stop
-from .options import AsJson, DesignText, Participants, Seed, StudyPath, named_model, read_study, rng_of, run_folder, seed_of
+from .options import AsJson, DesignText, Participants, Seed, StudyPath, design_of, finished_run, named_model, read_study, rng_of, seed_of
 from .tables import Codes, Columns, Missing, Rows, read_people
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def check(
     from ..testing.findings import duration
 
     plan = read_study(study)
-    behavior = read_people(plan, data, columns, codes, missing, rows, None).behavior if data else None
+    behavior = read_people(plan, data, columns, codes, missing, rows).behavior if data else None
     checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
     if checked[0].sound:
         how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}
@@ -132,15 +134,11 @@ def simulate(
     Example:
       tellapart simulate examples/bandit --design "0,0,0.6; 1,1,0" --n 300 --out data.csv
     """
-    from ..files import written_whole
     from ..models.simulation import simulate_models
-    from ..progress import progress_bar
-    from ..run import Run
-    from ..tasks.text import parse_design
 
     plan = read_study(study)
-    question = plan.question
-    wanted = Run.finished(plan, run_folder(study)).result().design if design is None else parse_design(plan.task.design_space, design)
+    question, wanted = plan.question, design_of(plan, design)
+    wanted = finished_run(study)[1].design if wanted is None else wanted
     models, prior = ([named_model(plan, model)], None) if model else (question.models, question.prior)
     with written_whole(out) as temporary, progress_bar("simulating") as report:
         simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed), prior=prior, on_error=question.on_error)

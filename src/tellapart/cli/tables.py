@@ -41,7 +41,7 @@ def read_people(
     codes: list[str] | None,
     missing: list[str] | None,
     rows: list[str] | None,
-    designs: Path | None,
+    designs: Path | None = None,
     *,
     aloud: bool = True,
 ) -> Understanding:

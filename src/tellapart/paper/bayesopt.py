@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Mapping, Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..errors import StudyError, nearest
 from ..information.estimate import Difference, Floats, InformationEstimate
 from ..journal import Journal
 from ..question import Question
-from ..search.base import Alternative, Baseline, Found, Job, Search
+from ..search.base import Alternative, Baseline, Found, Job, Search, check_least
 from ..tasks.base import Task
 from .evaluation import EvaluationSettings, build, evaluate_design
 from .presets import PRESETS, preset_for
@@ -86,10 +86,8 @@ class BayesianOptimization(Search):
     trains_at_each_design: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for key, least in (("evaluations", 2), ("initial", 2), ("batch", 1), ("patience", 1), ("finalists", 1)):
-            _require(getattr(self, key) >= least, key, f"{least} or more", getattr(self, key))
+        check_least(self, evaluations=2, initial=2, batch=1, patience=1, finalists=1, baselines=0)
         _require(self.initial <= self.evaluations, "initial", f"at most the {self.evaluations} evaluations", self.initial)
-        _require(self.baselines >= 0, "baselines", "0 or more", self.baselines)
         known = ("auto", *PRESETS)
         if self.preset not in known:
             fix = nearest(self.preset, known)
@@ -129,8 +127,7 @@ class BayesianOptimization(Search):
     def evaluate(self, job: Job, designs: Sequence[Floats], estimator: Estimator | None) -> list[InformationEstimate]:
         """Train at each design. All of them get the same seed, so that equal designs get equal estimates."""
         keys = [f"given/{job.seed}/{json.dumps(design.tolist())}" for design in designs]
-        missing = {key: design for key, design in zip(keys, designs, strict=True) if job.journal.get(key) is None}
-        _Search(self, job).make(list(missing), list(missing.values()), [0] * len(missing), "given", len(missing))
+        _Search(self, job).make("given", {key: (design, 0) for key, design in zip(keys, designs, strict=True)})
         return [_read(job.journal.get(key))[1] for key in keys]
 
 
@@ -177,20 +174,17 @@ class _Search:
         self.evaluate("final", [finalists[chosen["order"][0]]])
 
     def evaluate(self, purpose: str, designs: Sequence[Floats]) -> None:
-        """Evaluate what the journal does not have yet."""
-        keys = [f"{purpose}/{i:05d}" for i in range(len(designs))]
-        missing = [i for i, key in enumerate(keys) if self.journal.get(key) is None]
-        self.make([keys[i] for i in missing], [designs[i] for i in missing], missing, purpose, self.total)
+        self.make(purpose, {f"{purpose}/{i:05d}": (design, i) for i, design in enumerate(designs)})
 
-    def make(self, keys: Sequence[str], designs: Sequence[Floats], numbers: Sequence[int], purpose: str, total: int) -> None:
-        """Evaluate designs; journal each result as soon as it is there."""
+    def make(self, purpose: str, work: Mapping[str, tuple[Floats, int]]) -> None:
+        """Evaluate designs, each with the number of its seed, whose keys the journal does not have; journal each as soon as it is there."""
         from ..training import save_tensors
 
-        place = PURPOSES.index(purpose)
-        asked = (self.job.task, self.job.question)
-        pieces = [(*asked, d, self.how, (self.seed, place, number)) for d, number in zip(designs, numbers, strict=True)]
-        done = 0 if purpose == "given" else self._evaluated()
-        for key, design, result in zip(keys, designs, self.job.workers.map(evaluate_design, pieces), strict=True):
+        missing = {key: piece for key, piece in work.items() if self.journal.get(key) is None}
+        done, total = (0, len(missing)) if purpose == "given" else (self._evaluated(), self.total)
+        asked, place = (self.job.task, self.job.question), PURPOSES.index(purpose)
+        pieces = [(*asked, design, self.how, (self.seed, place, number)) for design, number in missing.values()]
+        for (key, (design, _)), result in zip(missing.items(), self.job.workers.map(evaluate_design, pieces), strict=True):
             if purpose == "final":
                 save_tensors(self.journal.file(WEIGHTS), result.weights)
             entry = {"design": design.tolist(), "information": result.information.to_json(), "seconds": result.seconds}
@@ -217,13 +211,14 @@ class _Search:
 
     def _proposal(self, designs: Sequence[Floats]) -> Any:
         """What to evaluate after `designs`, and what would be recommended by now."""
-        key = f"proposal/{len(designs):05d}"
-        if self.journal.get(key) is None:
-            process, number = self._told(designs), len(designs)
-            mean, batch = process.mean(), min(self.settings.batch, self.settings.evaluations - number)
-            proposed = process.propose(batch, self.seed + number).tolist() if batch else []
-            self.journal.put(key, {"designs": proposed, "recommended": int(mean.argmax()), "mean": float(mean.max())})
-        return self.journal.get(key)
+        number = len(designs)
+
+        def made() -> dict[str, Any]:
+            process, batch = self._told(designs), min(self.settings.batch, self.settings.evaluations - number)
+            mean, proposed = process.mean(), process.propose(batch, self.seed + number).tolist() if batch else []
+            return {"designs": proposed, "recommended": int(mean.argmax()), "mean": float(mean.max())}
+
+        return self.journal.kept(f"proposal/{number:05d}", made)
 
     def _stop(self, done: int) -> str | None:
         """Why to stop, if it is time to."""
@@ -238,20 +233,23 @@ class _Search:
 
     def _finalists(self, designs: Sequence[Floats]) -> list[Floats]:
         """The evaluated designs of highest posterior mean, no two equal."""
-        if self.journal.get("finalists") is None:
+
+        def made() -> list[Any]:
             mean = self._told(designs).mean()
             _, first = np.unique(np.round(np.stack(designs), 6), axis=0, return_index=True)
-            best = sorted(first, key=lambda i: -mean[i])[: self.settings.finalists]
-            self.journal.put("finalists", [designs[i].tolist() for i in best])
-        return [np.array(design) for design in self.journal.get("finalists")]
+            return [designs[i].tolist() for i in sorted(first, key=lambda i: -mean[i])[: self.settings.finalists]]
+
+        return [np.array(design) for design in self.journal.kept("finalists", made)]
 
     def _choose(self, designs: Sequence[Floats], finalists: Sequence[Floats], stopped: str) -> Any:
         """The finalists in the order of their posterior means, given all evaluations."""
-        if self.journal.get("chosen") is None:
+
+        def made() -> dict[str, Any]:
             mean = self._told(designs, finalists).mean(np.stack(finalists))
-            order = [int(i) for i in np.argsort(-mean, kind="stable")]
-            self.journal.put("chosen", {"order": order, "mean": float(mean.max()), "stopped": stopped, "evaluations": len(designs)})
-        return self.journal.get("chosen")
+            order = np.argsort(-mean, kind="stable").tolist()
+            return {"order": order, "mean": float(mean.max()), "stopped": stopped, "evaluations": len(designs)}
+
+        return self.journal.kept("chosen", made)
 
 
 def _read(entry: Any) -> tuple[Floats, InformationEstimate]:
@@ -274,10 +272,8 @@ def _require(condition: bool, key: str, expected: str, got: Any) -> None:
 
 
 def _check(settings: EvaluationSettings) -> None:
-    for key in ("summaries", "held_out", "minibatch", "epochs", "plateau_patience"):
-        _require(getattr(settings, key) >= 1, key, "1 or more", getattr(settings, key))
+    check_least(settings, summaries=1, held_out=1, minibatch=1, epochs=1, plateau_patience=1, weight_decay=0)
     _require(settings.held_out < settings.draws, "held_out", f"fewer than the {settings.draws} draws", settings.held_out)
     _require(settings.learning_rate > 0, "learning_rate", "a number above 0", settings.learning_rate)
-    _require(settings.weight_decay >= 0, "weight_decay", "0 or more", settings.weight_decay)
     for key in ("hidden", "block_hidden"):
         _require(all(units >= 1 for units in getattr(settings, key)), key, "whole numbers, 1 or more", getattr(settings, key))

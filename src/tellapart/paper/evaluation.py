@@ -7,7 +7,7 @@ Everything is a function of the question, the design, the settings and the seed.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Sequence
 
 import numpy as np
@@ -81,9 +81,9 @@ class Evaluation:
 
     information: InformationEstimate
     weights: dict[str, Tensor]
-    curve: list[float] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    failures: tuple[Failure, ...] = ()
+    curve: list[float]
+    seconds: dict[str, float]
+    failures: tuple[Failure, ...]
 
 
 def build(task: Task, question: Question, settings: EvaluationSettings, seed: int = 0) -> CriticEstimator:
@@ -105,13 +105,16 @@ def build(task: Task, question: Question, settings: EvaluationSettings, seed: in
 
 def evaluate_design(task: Task, question: Question, design: Floats, settings: EvaluationSettings, seed: Sequence[int]) -> Evaluation:
     """Simulate at `design` (B, V), train, and estimate."""
+    import torch
+
     for_data, for_split, for_weights, for_training, for_estimate = np.random.SeedSequence(seed).spawn(5)
     estimator = build(task, question, settings, _number(for_weights))
     started, rng = time.perf_counter(), np.random.default_rng(for_data)
     simulations = question.simulate(task, design, settings.draws, rng)
     data, failures = estimator.prepare(simulations), simulations.failures
     simulated = time.perf_counter()
-    train, held_out = _split(data, settings.held_out, np.random.default_rng(for_split))
+    order = torch.from_numpy(np.random.default_rng(for_split).permutation(len(data)))
+    train, held_out = data[order[settings.held_out :]], data[order[: settings.held_out]]
     curve = _train(estimator, train, held_out, settings, _number(for_training))
     if settings.keep == "best":
         simulations = question.simulate(task, design, settings.held_out, rng)
@@ -121,22 +124,14 @@ def evaluate_design(task: Task, question: Question, design: Floats, settings: Ev
     return Evaluation(information, dict(estimator.state_dict()), curve, seconds, failures)
 
 
-def _split(data: Batch, held_out: int, rng: np.random.Generator) -> tuple[Batch, Batch]:
-    """Simulations to train on, and a random `held_out` of them that are not."""
-    import torch
-
-    order = torch.from_numpy(rng.permutation(len(data)))
-    return data[order[held_out:]], data[order[:held_out]]
-
-
 def _train(estimator: CriticEstimator, train: Batch, held_out: Batch, settings: EvaluationSettings, seed: int) -> list[float]:
     """Train in place; the bound on `held_out` after each epoch."""
     import torch
 
     from ..training import Epochs, Trainer, TrainingSettings
 
-    plateau: dict[str, Any] = {"schedule": "plateau", "factor": settings.plateau_factor, "patience": settings.plateau_patience}
-    how = TrainingSettings(settings.learning_rate, "adam", settings.weight_decay, **plateau)
+    factor, patience = settings.plateau_factor, settings.plateau_patience
+    how = TrainingSettings(settings.learning_rate, "adam", settings.weight_decay, schedule="plateau", factor=factor, patience=patience)
     source = Epochs(train, settings.minibatch, (seed,))
     curve: list[float] = []
     best: dict[str, Any] = {}

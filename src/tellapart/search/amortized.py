@@ -19,7 +19,7 @@ it says what further search would gain. What is reported comes from further simu
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Sequence
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Sequence
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from ..question import Question
 from ..tasks.base import Task
 from ..tasks.text import format_design
 from ..workers import HERE, one_thread
-from .base import Alternative, Baseline, Found, Job, Search, check_parts, part
+from .base import Alternative, Baseline, Found, Job, Search, check_least, check_parts, part
 from .learning import ROUNDS, Plan, seconds_a_step, steps_for
-from .survey import Survey, Surveyor
+from .survey import Ranked, Surveyor
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -100,11 +100,8 @@ class Amortized(Search):
 
     def __post_init__(self) -> None:
         check_parts(self)
-        least = {"batch": 8, "survey": 16, "survey_simulations": 50, "finalists": 1, "finalist_simulations": 100}
-        least |= {"baselines": 0, "baseline_simulations": 1, "steps": 0, "learning_rate": 0, "unfinished": 0}
-        for key, value in least.items():
-            if getattr(self, key) < value:
-                raise StudyError(f"The '{key}' of the search is too small.", expected=f"{value} or more", got=getattr(self, key), key=key)
+        check_least(self, batch=8, survey=16, survey_simulations=50, finalists=1, finalist_simulations=100)
+        check_least(self, baselines=0, baseline_simulations=1, steps=0, learning_rate=0, unfinished=0)
         if self.unfinished > 1:
             what = "The 'unfinished' of the search is more than all participants."
             raise StudyError(what, expected="a share, 0 to 1", got=self.unfinished, key="unfinished")
@@ -126,27 +123,16 @@ class Amortized(Search):
             finder = _Finder(self, job)
             return finder.total * seconds_a_step(finder.estimator, job, self.batch)
 
-    def build(self, task: Task, question: Question) -> Estimator:
-        return self._build(task, question, 0)
-
-    def evaluate(self, job: Job, designs: Sequence[Floats], estimator: Estimator | None) -> list[InformationEstimate]:
-        from ..estimators.fresh import pointwise_at
-
-        assert estimator is not None
-        n, pieces = self._within_budget().finalist_simulations, [(estimator, design) for design in designs]
-        estimates = []
-        found = job.workers.map(pointwise_at, [(*piece, n, (job.seed, _FRESH)) for piece in pieces])
-        for done, (points, failures) in enumerate(found, 1):
-            job.journal.put_failures(failures)
-            estimates.append(points.estimate())
-            job.progress(done, len(designs), "estimating designs")
-        return estimates
-
-    def _build(self, task: Task, question: Question, seed: int) -> Estimator:
+    def build(self, task: Task, question: Question, seed: int = 0) -> Estimator:
         """An untrained estimator."""
         import torch
 
-        kind, encoder = self._classes(task)
+        from ..estimators.posterior import PosteriorEstimator
+        from ..networks.history import HistoryEncoder
+        from ..networks.sequence import SequenceEncoder
+
+        described = task.history(task.nothing(0)) is not None
+        kind, encoder = self.estimator or PosteriorEstimator, self.encoder or (HistoryEncoder if described else SequenceEncoder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             estimator = kind.for_every_design(question, encoder(task))  # type: ignore[call-arg]
@@ -156,14 +142,17 @@ class Amortized(Search):
         except (RuntimeError, AssertionError) as error:  # torch asserts that it was built for the device
             raise _no_device(device, str(error).splitlines()[0]) from None
 
-    def _classes(self, task: Task) -> tuple[type[Estimator], type[Encoder]]:
-        """The estimator and the encoder, those for the task where none is given."""
-        from ..estimators.posterior import PosteriorEstimator
-        from ..networks.history import HistoryEncoder
-        from ..networks.sequence import SequenceEncoder
+    def evaluate(self, job: Job, designs: Sequence[Floats], estimator: Estimator | None) -> list[InformationEstimate]:
+        from ..estimators.fresh import pointwise_at
 
-        described = task.history(task.nothing(0)) is not None
-        return self.estimator or PosteriorEstimator, self.encoder or (HistoryEncoder if described else SequenceEncoder)
+        assert estimator is not None
+        n, estimates = self._within_budget().finalist_simulations, []
+        found = job.workers.map(pointwise_at, [(estimator, design, n, (job.seed, _FRESH)) for design in designs])
+        for done, (points, failures) in enumerate(found, 1):
+            job.journal.put_failures(failures)
+            estimates.append(points.estimate())
+            job.progress(done, len(designs), "estimating designs")
+        return estimates
 
     def _within_budget(self) -> Amortized:
         """The settings with which all simulations together stay within the budget: a little more than half is trained on, a fifth
@@ -197,7 +186,7 @@ class _Finder:
         self.settings, self.job, self.space = settings, job, job.space
         # to send a quick simulator's work to other processes costs more than the work
         self.workers = job.workers if settings.simulations else HERE
-        self.estimator = settings._build(job.task, job.question, job.seed)
+        self.estimator = settings.build(job.task, job.question, job.seed)
         self.steps = settings.total_steps(job.question)
         # climbs are for designs of many numbers; how far they lead is measured in participants
         size = self.space.shape[0] * self.space.shape[1]
@@ -220,22 +209,31 @@ class _Finder:
 
     def _survey(self, number: int, good: Floats | None) -> Floats:
         """Where information is high, as the estimator sees it after round `number`: (G, B, V), best first."""
-        key, settings, journal = f"survey {number}", self.settings, self.job.journal
-        count, participants = round(LOOKS[number] * settings.survey), round(CLIMBS[number] * self.climbing)
-        if journal.get(key) is None:
+        count, participants = round(LOOKS[number] * self.settings.survey), round(CLIMBS[number] * self.climbing)
+        keep = self.settings.finalists
+
+        def survey(surveyor: Surveyor) -> Ranked:
             self._tell(round(ROUNDS[number] * self.steps), "surveying designs")
-            seed = (self.job.seed, _SURVEY, number)
-            surveyor = Surveyor(self.estimator, self.space, settings.survey_simulations, seed, self.workers)
-            surveyed = surveyor.look(count, good, settings.finalists)
-            surveyed = surveyor.climb(surveyed, participants, settings.finalists)
-            journal.put_failures(surveyed.failures)
-            journal.put(key, surveyed.to_json())
-        self._done += self._cost(count * settings.survey_simulations + participants)
-        kept = journal.get(key)
+            return surveyor.climb(surveyor.look(count, good, keep), participants, keep)
+
+        kept = self._kept_survey(str(number), number, survey)
+        self._done += self._cost(count * self.settings.survey_simulations + participants)
         if number == 0:
             words = f"{format_design(self.space, kept['designs'][0])} tells at least {kept['nats'][0]:.2f} nats; the search goes on"
             self._tell(round(ROUNDS[0] * self.steps), PROVISIONAL, words)
         return np.array(kept["designs"])
+
+    def _kept_survey(self, name: str, number: int, survey: Callable[[Surveyor], Ranked]) -> Any:
+        """What a survey found, by a surveyor with simulations of its own; as the journal has it."""
+
+        def made() -> dict[str, Any]:
+            seed = (self.job.seed, _SURVEY, number)
+            surveyor = Surveyor(self.estimator, self.space, self.settings.survey_simulations, seed, self.workers)
+            designs, nats = survey(surveyor)
+            self.job.journal.put_failures(surveyor.failures)
+            return {"designs": designs.tolist(), "nats": nats.tolist(), "tried": surveyor.tried}
+
+        return self.job.journal.kept(f"survey {name}", made)
 
     def _report(self, finalists: Floats, history: list[float]) -> Found:
         settings, rng = self.settings, np.random.default_rng([self.job.seed, _BASELINE])
@@ -262,9 +260,8 @@ class _Finder:
             if _as_good(points, fresh[0])
         ]
         gained = {} if further is None else asdict(fresh[0].minus(fresh[1]))
-        estimator, encoder = settings._classes(self.job.task)
-        tried = sum(value["tried"] for _, value in self.job.journal.items("survey "))
-        details = {"method": settings.name, "estimator": estimator.name, "encoder": encoder.name, "steps": len(history), "tried": tried}
+        tried, encoder = sum(value["tried"] for _, value in self.job.journal.items("survey ")), self.estimator.encoder.name
+        details = {"method": settings.name, "estimator": self.estimator.name, "encoder": encoder, "steps": len(history), "tried": tried}
         details |= {"last_climb": {"tried": self.job.journal.get("survey last")["tried"], **gained}}
         details |= {"broken_symmetries": self.job.broken_symmetries} if self.job.broken_symmetries else {}
         ranked = sorted(alternatives, key=lambda one: one.behind.nats)
@@ -272,20 +269,17 @@ class _Finder:
 
     def _climb_further(self, design: Floats) -> Floats | None:
         """Where a last climb from the chosen design leads, if that is better; on simulations of its own."""
-        key, settings, journal = "survey last", self.settings, self.job.journal
         participants = round(LAST * self.climbing)
-        if journal.get(key) is None:
+
+        def survey(surveyor: Surveyor) -> Ranked:
             self._tell(self.steps, "surveying designs", "a last climb from the best")
-            seed = (self.job.seed, _SURVEY, len(ROUNDS))
-            surveyor = Surveyor(self.estimator, self.space, settings.survey_simulations, seed, self.workers)
-            climbed = surveyor.climb(Survey(design[None], np.zeros(1), 0), participants, 1)
-            journal.put_failures(climbed.failures)
-            journal.put(key, climbed.to_json())
+            return surveyor.climb((design[None], np.zeros(1)), participants, 1)
+
+        end = np.array(self._kept_survey("last", len(ROUNDS), survey)["designs"][0])
         self._done += self._cost(participants)
-        end = np.array(journal.get(key)["designs"][0])
         if (end == design).all():
             return None
-        there, here = self._estimate("finalist", np.stack([end, design]), settings.finalist_simulations, _RACE)
+        there, here = self._estimate("finalist", np.stack([end, design]), self.settings.finalist_simulations, _RACE)
         gain = there.minus(here)
         return end if gain.nats > gain.se else None
 

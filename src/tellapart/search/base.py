@@ -47,6 +47,14 @@ def check_parts(search: Any) -> None:
             raise StudyError(what, expected=expected, got=repr(value), fix="names are for study files", key=setting.name)
 
 
+def check_least(settings: Any, **least: float) -> None:
+    """Raise a `StudyError` unless settings of a search are as large as this, or larger."""
+    for key, value in least.items():
+        got = getattr(settings, key)
+        if got < value:
+            raise StudyError(f"The '{key}' of the search is too small.", expected=f"{value} or more", got=got, key=key)
+
+
 @dataclass(frozen=True, eq=False)
 class Job:
     """A search to be carried out.

@@ -42,7 +42,7 @@ class Surrogate:
 
         self.space = space
         noise = None if se is None else torch.tensor(se, dtype=torch.float64)[:, None].square().clamp_min(1e-10)
-        self._x = torch.from_numpy(self._to_unit(space.canonical(designs)))
+        self._x = self._points(designs)
         with one_thread(), _quiet():
             self._model = _fit(self._x, torch.tensor(nats, dtype=torch.float64)[:, None], noise)
 
@@ -50,7 +50,7 @@ class Surrogate:
         """The posterior mean of the information of designs (n, B, V), by default of those evaluated; (n,)."""
         import torch
 
-        x = self._x if designs is None else torch.from_numpy(self._to_unit(self.space.canonical(designs)))
+        x = self._x if designs is None else self._points(designs)
         with one_thread(), torch.no_grad(), _quiet():
             return np.array(self._model.posterior(x).mean.squeeze(-1).numpy(), np.float64)
 
@@ -59,10 +59,9 @@ class Surrogate:
         import torch
         from botorch.generation import MaxPosteriorSampling
 
-        x = torch.from_numpy(self._to_unit(self.space.canonical(candidates)))
         with one_thread(), torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet():
             torch.manual_seed(seed)
-            chosen = MaxPosteriorSampling(self._model, replacement=False)(x, num_samples=batch)
+            chosen = MaxPosteriorSampling(self._model, replacement=False)(self._points(candidates), num_samples=batch)
         return self._from_unit(chosen.numpy())
 
     def propose(self, batch: int, seed: int) -> Floats:
@@ -94,9 +93,11 @@ class Surrogate:
 
         return Canonical(acquisition.model)
 
-    def _to_unit(self, designs: Floats) -> Floats:
-        """Designs (n, B, V) as points of the unit cube, (n, B V)."""
-        return np.ascontiguousarray(to_unit(self.space, designs).reshape(len(designs), -1))
+    def _points(self, designs: Floats) -> Tensor:
+        """The canonical forms of designs (n, B, V) as points of the unit cube, (n, B V)."""
+        import torch
+
+        return torch.from_numpy(np.ascontiguousarray(to_unit(self.space, self.space.canonical(designs)).reshape(len(designs), -1)))
 
     def _from_unit(self, points: Floats) -> Floats:
         return from_unit(self.space, points.reshape(len(points), *self.space.shape))

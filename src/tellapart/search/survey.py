@@ -7,8 +7,7 @@ estimates, whose noise is known, says where to look next: each look goes to the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,28 +27,13 @@ WAVES = 3
 """How often a survey turns to where the process promises most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """What a survey found, best first.
-
-    Arguments:
-        designs: (D, B, V), canonical, no two alike.
-        nats: Their information, as the process or the race saw it, (D,): the best of many is best by luck too.
-        tried: How many designs were looked at.
-        failures: Who could not be simulated.
-    """
-
-    designs: Floats
-    nats: Floats
-    tried: int
-    failures: tuple[Failure, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {"designs": self.designs.tolist(), "nats": self.nats.tolist(), "tried": self.tried}
+Ranked = tuple[Floats, Floats]
+"""Designs, best first, (D, B, V), canonical, no two alike; and their information, as the process or the race saw it, (D,): the best of many
+is best by luck too."""
 
 
 class Surveyor:
-    """Looks for good designs.
+    """Looks for good designs, and knows how many were `tried` and the `failures`: who could not be simulated.
 
     Arguments:
         space: Where they are looked for.
@@ -63,7 +47,7 @@ class Surveyor:
         self.failures: list[Failure] = []
         self.tried = 0
 
-    def look(self, count: int, good: Floats | None, keep: int) -> Survey:
+    def look(self, count: int, good: Floats | None, keep: int) -> Ranked:
         """The best of `count` designs: half of them anywhere and those known to be good, then more where information is high."""
         task, half = self.estimator.task, max(2, count // 2)
         anywhere = [spread(self.space, half - half // 4, self.rng), *([task.baseline(half // 4, self.rng)] if half > 3 else [])]
@@ -78,15 +62,15 @@ class Surveyor:
         mean = self._surrogate(designs, estimates).mean()
         order = np.argsort(-mean, kind="stable")
         best = order[apart(self.space, designs[order[: 16 * keep]])[:keep]]
-        return Survey(designs[best], mean[best], self.tried, tuple(self.failures))
+        return designs[best], mean[best]
 
-    def climb(self, surveyed: Survey, participants: int, keep: int) -> Survey:
-        """Climbs from surveyed designs, best first, as far as so many participants lead; the designs come back too."""
-        few, many, starts = max(50, self.n // 8), 2 * self.n, surveyed.designs
+    def climb(self, ranked: Ranked, participants: int, keep: int) -> Ranked:
+        """Climbs from designs, best first, as far as so many participants lead; the designs come back too."""
+        few, many, starts = max(50, self.n // 8), 2 * self.n, ranked[0]
         each, ends = self.space.blocks * (TRIED * few + RACING * many), list[Floats]()
         passes = int((participants - keep * many) // each)
         if passes < 1:
-            return surveyed
+            return ranked
         climbs = max(1, min(3, len(starts), passes // 4))
         for start, share in zip(starts, np.array_split(np.arange(passes), climbs), strict=False):
             top = climb(self._points, self.space, start, self.rng, len(share), few, many)
@@ -96,7 +80,7 @@ class Surveyor:
         nats = np.array([points.estimate().nats for points in self._points(pool, many)])
         order = np.argsort(-nats, kind="stable")
         chosen = order[apart(self.space, pool[order], 0.02)]
-        return Survey(pool[chosen], nats[chosen], self.tried, tuple(self.failures))
+        return pool[chosen], nats[chosen]
 
     def _points(self, designs: Floats, n: int) -> list[Pointwise]:
         from ..estimators.fresh import pointwise_at_each
