@@ -8,7 +8,7 @@ import numpy as np
 from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study
 from tellapart.information.exact import exact_pointwise
 from tellapart.report.figures import ranks_figure, reliability_figure
-from tellapart.report.style import GREY, HABIT, INK, OURS, WIDE, canvas, save, styled
+from tellapart.report.style import GREY, HABIT, INK, OURS, WIDE, canvas, save
 from tellapart.tasks.text import parse_design
 from tellapart.validation.calibration import FALSE_ALARM, calibrate_models, calibrate_ranks, ranks_among
 
@@ -38,8 +38,7 @@ def loose_bounds():
     """Exact information of published optima against a draw of the baseline."""
     known = {name: exact(*asked) for name, asked in PUBLISHED.items()}
     shown = {name: nats for name, nats in known.items() if "released" not in name}
-    with styled():
-        figure, axes = canvas(WIDE, 2.4)
+    with canvas(WIDE, 2.4) as (figure, axes):
         places = np.arange(len(shown))[::-1]
         published, drawn = zip(*shown.values(), strict=True)
         axes.barh(places + 0.19, published, 0.36, color=OURS, edgecolor=INK, label="design reported as optimal")
@@ -54,8 +53,7 @@ def recognised():
     """How many of 100 people are recognised, with customary and with recommended questions; from docs/numbers/discounting.json."""
     kept = json.loads((HERE.parent / "numbers" / "discounting.json").read_text())
     ours, theirs = 100 * kept["recommended"]["accuracy"], 100 * np.mean([one["accuracy"] for one in kept["customary"]])
-    with styled():
-        figure, axes = canvas(WIDE, 1.9)
+    with canvas(WIDE, 1.9) as (figure, axes):
         bars = axes.barh([1, 0], [theirs, ours], 0.6, color=["white", OURS], edgecolor=[HABIT, OURS], hatch=["///", ""])
         axes.axvline(100 / 3, color=GREY, ls=":", lw=1.2)
         axes.text(100 / 3, 1.45, "guessing", color=GREY, ha="center", fontsize=9)
@@ -71,8 +69,7 @@ def posterior_and_information():
     x = np.linspace(0, 1, 200)
     after = x**13 * (1 - x) ** 5
     after /= after.mean()
-    with styled():
-        figure, axes = canvas(WIDE, 2.4)
+    with canvas(WIDE, 2.4) as (figure, axes):
         axes.axhline(1.0, color=GREY, ls=":", label="prior")
         axes.plot(x, after, color=OURS, label="posterior of one participant")
         axes.axvline(0.7, color=INK, ls="-.", lw=1, label="true value")

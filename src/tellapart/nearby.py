@@ -96,8 +96,7 @@ class Moved:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Moved:
-        values, change, se = (np.array(kept[name]) for name in ("values", "change", "se"))
-        return cls(kept["block"], kept["variable"], values, change, se)
+        return cls(kept["block"], kept["variable"], *(np.array(kept[name]) for name in ("values", "change", "se")))
 
 
 def best_rounding(found: Sequence[Rounded]) -> Rounded | None:
@@ -153,7 +152,7 @@ def along(space: DesignSpace, design: Floats, block: int, variable: int, points:
     """Designs that differ from `design` in one number, ascending, itself among them, (P, B, V); those that break a rule are left out."""
     unit = np.repeat(to_unit(space, design)[None], points, axis=0)
     unit[:, block, variable] = np.linspace(0, 1, points)
-    values = np.unique(np.append(from_unit(_free(space), unit)[:, block, variable], design[block, variable]))
+    values = np.unique(np.append(from_unit(DesignSpace(space.blocks, space.variables), unit)[:, block, variable], design[block, variable]))
     line = np.repeat(design[None], len(values), axis=0)
     line[:, block, variable] = values
     return np.asarray(line[np.isclose(space.repair(line.copy()), line, rtol=0, atol=1e-9 * (space.high - space.low)).all((1, 2))])
@@ -173,10 +172,6 @@ def _rounded(variable: Variable, values: Floats, share: float) -> Floats:
     digits = np.floor(np.log10(size * share * (10 if variable.log else 1)) + 1e-9)
     step = 10.0 ** (np.maximum(digits, 0) if variable.discrete else digits)
     return np.asarray(np.round(np.round(values / step) * step, 12))
-
-
-def _free(space: DesignSpace) -> DesignSpace:
-    return DesignSpace(space.blocks, space.variables)
 
 
 def _points(

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from leaks import check_no_leak
 from test_memory import CarriesOn
 
 import tellapart as ta
 from tellapart.adaptive.candidates import Candidates
 from tellapart.adaptive.continuations import ByContinuations
 from tellapart.adaptive.gain import Gains
-from tellapart.adaptive.leaks import check_no_leak
 from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.looking import best_row
 from tellapart.adaptive.playing import play

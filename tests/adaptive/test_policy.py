@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from leaks import check_no_leak
 
 import tellapart as ta
 from tellapart.adaptive.decisions import difference, record
-from tellapart.adaptive.leaks import check_no_leak
 from tellapart.behavior import Behavior
 from tellapart.server.policy import Asking
 

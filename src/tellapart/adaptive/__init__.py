@@ -15,7 +15,6 @@ A decision
     looking.py          the search over candidates
     policy.py           the policy: decisions for one participant, or for many
     decisions.py        a decision, its record, its replay
-    leaks.py            does a policy look at what it cannot know yet?
 
 Before anybody takes part
     playing.py          simulated participants who are given what a policy decides

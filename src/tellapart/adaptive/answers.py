@@ -11,8 +11,6 @@ The first layer is linear in parameters and design, each apart: for J participan
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -20,19 +18,17 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 from torch import Tensor, nn
 
-from ..models.base import Model
 from ..models.failures import attempt
 from ..networks.heads import perceptron
 from ..optimizer import Muon
-from ..priors import Prior, on_normal_scale, sample_priors
+from ..priors import on_normal_scale, sample_priors
 from ..progress import Progress, unheard
 from ..question import Question
 from ..tasks.base import Task
 from ..tasks.sampling import sample, spread
 from ..tasks.scaling import describe, features
+from ..tasks.space import Floats
 from .codes import Codes
-
-Floats = NDArray[np.float64]
 
 WIDTH, TRIES = 64, 4
 POINTS = 4096
@@ -65,22 +61,22 @@ class Answers(nn.Module):
     """The laws of all models of a question.
 
     Arguments:
-        task: What is answered.
-        question: Whose models.
-        codes: The answers of a block.
+        seed: Where randomness starts, of first weights and of what is learned from.
     """
 
-    def __init__(self, task: Task, question: Question, codes: Codes) -> None:
+    def __init__(self, task: Task, question: Question, codes: Codes, seed: int) -> None:
         super().__init__()
-        self.task, self.question, self.codes = task, question, codes
+        self.task, self.question, self.codes, self.seed = task, question, codes, seed
         self.ordered = not task.design_space.symmetry.blocks
         width = features(task.design_space) + self.ordered
         self.points = tuple(prior_points(len(model.parameters)) for model in question.models)
         """Points that represent the prior of each model, (J, P), on the normal scale."""
-        self.points_known = tuple(levels(list(model.parameters.values()), z) for model, z in zip(question.models, self.points, strict=True))
+        self.points_known = tuple(self.known(m, z) for m, z in enumerate(self.points))
         self.memory: dict[tuple[int, int, bytes, bytes], Floats] = {}
         """log p(answer | point) of blocks that were looked up before."""
-        self.laws = nn.ModuleList(Law(len(model.parameters), width, len(codes.counts)) for model in question.models)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.laws = nn.ModuleList(Law(len(model.parameters), width, len(codes.counts)) for model in question.models)
 
     def described(self, rows: Floats, block: NDArray[np.intp] | int) -> Tensor:
         """Designs of single blocks (..., V), as the law sees them; with the block's number where blocks cannot change places."""
@@ -90,9 +86,13 @@ class Answers(nn.Module):
             shown = np.concatenate([shown, place[..., None].astype(np.float32)], axis=-1)
         return torch.from_numpy(shown)
 
-    def normal(self, m: int, theta: Mapping[str, Floats], n: int) -> Floats:
-        """Parameters of `n` participants of a model on the normal scale, levels in the middle of their steps, (n, P)."""
-        return on_normal_scale(self.question.models[m].parameters, theta, n)
+    def known(self, m: int, z: Floats) -> Floats:
+        """Parameters of a model on the normal scale as its law knows them: levels in the middle of their steps, (J, P)."""
+        priors = self.question.models[m].parameters.values()
+        if not any(prior.discrete for prior in priors):
+            return z
+        columns = [prior.to_normal(prior.from_normal(z[:, p])) if prior.discrete else z[:, p] for p, prior in enumerate(priors)]
+        return np.stack(columns, axis=-1)
 
 
 def prior_points(parameters: int) -> Floats:
@@ -103,68 +103,47 @@ def prior_points(parameters: int) -> Floats:
     return np.asarray(ndtri(np.clip(unit, 1e-9, 1 - 1e-9)))
 
 
-def levels(priors: Sequence[Prior], z: Floats) -> Floats:
-    """Parameters on the normal scale as the law knows them: levels in the middle of their steps, (J, P)."""
-    if not any(prior.discrete for prior in priors):
-        return z
-    columns = [prior.to_normal(prior.from_normal(z[:, p])) if prior.discrete else z[:, p] for p, prior in enumerate(priors)]
-    return np.stack(columns, axis=-1)
-
-
-def learn_answers(task: Task, question: Question, codes: Codes, seed: int, steps: int = STEPS, progress: Progress = unheard) -> Answers:
-    """Learn the laws of all models.
-
-    Arguments:
-        steps: Of training, for each model.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        answers = Answers(task, question, codes)
-    for m, model in enumerate(question.models):
-        source = _Source(answers, model, m, seed)
-        optimizer = Muon(answers.laws[m].parameters(), RATE)
+def learn_answers(answers: Answers, steps: int = STEPS, progress: Progress = unheard) -> None:
+    """Learn the laws of all models, each in so many steps of training."""
+    for m, model in enumerate(answers.question.models):
+        law = answers.laws[m]
+        optimizer = Muon(law.parameters(), RATE)
         for step in range(steps):
             optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
-            z, x, code = source.batch(step, hard=step > steps // 10)
-            loss = nn.functional.nll_loss(answers.laws[m](z, x), code)
+            z, x, code = _simulated(answers, m, step, hard=step > steps // 10)
+            loss = nn.functional.nll_loss(law(z, x), code)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             if step % 50 == 0:
-                progress(m * steps + step, len(question.models) * steps, "learning how people answer", model.name)
-    return answers.eval()
+                progress(m * steps + step, len(answers.laws) * steps, "learning how people answer", model.name)
 
 
-class _Source:
-    """Simulated blocks of one model."""
+def _simulated(answers: Answers, m: int, step: int, hard: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Parameters, described designs and codes of simulated blocks of a model."""
+    task, model, rng = answers.task, answers.question.models[m], np.random.default_rng([answers.seed, 71, m, step])
+    n = max(1, EXAMPLES // task.blocks)
+    theta = sample_priors(model.parameters, n, rng)
+    z = torch.from_numpy(on_normal_scale(model.parameters, theta, n).astype(np.float32))
+    designs = _designs(answers, m, z, rng, hard)
+    behavior, failures = attempt(model, theta, designs, rng, task, None)
+    complete = behavior.mask.sum(2) == task.trials
+    complete[list(failures)] = False
+    who, block = np.nonzero(complete)
+    code = answers.codes.seen(behavior)[who, block].argmax(-1)
+    return z[who], answers.described(designs[who, block], block), torch.from_numpy(code)
 
-    def __init__(self, answers: Answers, model: Model, m: int, seed: int) -> None:
-        self.answers, self.model, self.m, self.seed = answers, model, m, seed
-        self.people = max(1, EXAMPLES // answers.task.blocks)
 
-    def batch(self, step: int, hard: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """Parameters, described designs and codes of simulated blocks."""
-        task, rng = self.answers.task, np.random.default_rng([self.seed, 71, self.m, step])
-        theta = sample_priors(self.model.parameters, self.people, rng)
-        z = torch.from_numpy(self.answers.normal(self.m, theta, self.people).astype(np.float32))
-        designs = self._designs(z, rng, hard)
-        behavior, failures = attempt(self.model, theta, designs, rng, task, None)
-        whole = behavior.mask.sum(2) == task.trials
-        whole[list(failures)] = False
-        who, block = np.nonzero(whole)
-        code = self.answers.codes.seen(behavior)[who, block].argmax(-1)
-        return z[who], self.answers.described(designs[who, block], block), torch.from_numpy(code)
-
-    def _designs(self, z: Tensor, rng: np.random.Generator, hard: bool) -> Floats:
-        """Designs everywhere; if `hard`, half of the blocks are, of a few, ones at which the law is unsure of the answer."""
-        task, n, space = self.answers.task, self.people, self.answers.task.design_space
-        designs = np.where(rng.random((n, 1, 1)) < 0.8, spread(space, n, rng), task.baseline(n, rng))
-        if not hard:
-            return designs
-        tries = np.stack([designs[n // 2 :], *(sample(space, n - n // 2, rng) for _ in range(TRIES - 1))])
-        with torch.no_grad():
-            log_p = self.answers.laws[self.m](z[n // 2 :, None], self.answers.described(tries, np.arange(task.blocks)))
-            unsure = -(log_p.exp() * log_p).sum(-1).numpy()
-        picked = (np.log(unsure + 1e-3) + rng.gumbel(size=unsure.shape)).argmax(0)
-        designs[n // 2 :] = np.take_along_axis(tries, picked[None, :, :, None], 0)[0]
-        return space.repair(designs)
+def _designs(answers: Answers, m: int, z: Tensor, rng: np.random.Generator, hard: bool) -> Floats:
+    """Designs everywhere; if `hard`, half of the blocks are, of a few, ones at which the law is unsure of the answer."""
+    task, space, n, half = answers.task, answers.task.design_space, len(z), len(z) // 2
+    designs = np.where(rng.random((n, 1, 1)) < 0.8, spread(space, n, rng), task.baseline(n, rng))
+    if not hard:
+        return designs
+    tries = np.stack([designs[half:], *(sample(space, n - half, rng) for _ in range(TRIES - 1))])
+    with torch.no_grad():
+        log_p = answers.laws[m](z[half:, None], answers.described(tries, np.arange(task.blocks)))
+        unsure = -(log_p.exp() * log_p).sum(-1).numpy()
+    picked = (np.log(unsure + 1e-3) + rng.gumbel(size=unsure.shape)).argmax(0)
+    designs[half:] = np.take_along_axis(tries, picked[None, :, :, None], 0)[0]
+    return space.repair(designs)

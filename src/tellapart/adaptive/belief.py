@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..priors import Prior
-from .answers import Answers, Floats, levels
+from ..tasks.space import Floats
+from .answers import Answers
 
 DRAWS, LEAST = 1024, 60
 """Draws of each model that are carried on in stages, and on how many of them the weight must rest."""
@@ -95,11 +95,11 @@ def value_of(answers: Answers, said: Said, m: int, truth: Floats, asked: list[in
         asked: Which of them are asked about; none if v is the model alone. The others are averaged over.
     """
     evidence = np.array([part[2] for part in _posteriors(answers, said, rng)])
-    given, priors = evidence[m], list(answers.question.models[m].parameters.values())
+    given = evidence[m]
     if asked and len(said.rows):
-        z = truth[None] if len(asked) == len(priors) else answers.points[m].copy()
+        z = truth[None] if len(asked) == len(truth) else answers.points[m].copy()
         z[:, asked] = truth[asked]
-        score = _log_likelihood(answers, m, said, levels(priors, z))
+        score = _log_likelihood(answers, m, said, answers.known(m, z))
         given = logsumexp(score) - np.log(len(score))
     return float(given - logsumexp(answers.question.log_prior + evidence)) if len(said.rows) else 0.0
 
@@ -111,7 +111,6 @@ def _posteriors(answers: Answers, said: Said, rng: np.random.Generator) -> list[
 def _posterior(answers: Answers, m: int, said: Said, rng: np.random.Generator) -> tuple[Floats, Floats, float]:
     """Draws of one model's parameters (J, P), their weights (J,), and the model's log evidence."""
     z, score, beta, evidence = answers.points[m], _at_points(answers, m, said), 0.0, 0.0
-    priors = list(answers.question.models[m].parameters.values())
     while True:
         step = _step(score, 1.0 - beta)
         weight = step * score
@@ -122,7 +121,12 @@ def _posterior(answers: Answers, m: int, said: Said, rng: np.random.Generator) -
         root, chosen = _root(z, weight), _systematic(weight, DRAWS, rng)
         z, score = z[chosen], score[chosen]
         for _ in range(MOVES):
-            z, score = _moved(answers, m, priors, said, (z, score), beta, root, rng)
+            # a step of the random walk that keeps prior times likelihood^beta
+            there = z + rng.standard_normal(z.shape) @ root.T
+            reached = _log_likelihood(answers, m, said, answers.known(m, there))
+            rise = beta * (reached - score) - 0.5 * (there**2 - z**2).sum(1)
+            accepted = np.log(rng.random(len(z))) < rise
+            z, score = np.where(accepted[:, None], there, z), np.where(accepted, reached, score)
         if beta >= 1.0:
             return z, np.full(len(z), 1 / len(z)), evidence
 
@@ -184,25 +188,6 @@ def _root(z: Floats, log_weight: Floats) -> Floats:
     centred = z - weight @ z
     root = np.linalg.cholesky((centred * weight[:, None]).T @ centred + 1e-8 * np.eye(p)) if p else np.zeros((0, 0))
     return np.asarray(root * (1.7 / max(1, p) ** 0.5))
-
-
-def _moved(
-    answers: Answers,
-    m: int,
-    priors: list[Prior],
-    said: Said,
-    at: tuple[Floats, Floats],
-    beta: float,
-    root: Floats,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Draws and their log likelihoods after a step of the random walk that keeps prior times likelihood^beta."""
-    z, score = at
-    there = z + rng.standard_normal(z.shape) @ root.T
-    reached = _log_likelihood(answers, m, said, levels(priors, there))
-    rise = beta * (reached - score) - 0.5 * (there**2 - z**2).sum(1)
-    accepted = np.log(rng.random(len(z))) < rise
-    return np.where(accepted[:, None], there, z), np.where(accepted, reached, score)
 
 
 def _some(z: Floats, weight: Floats, most: int) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..behavior import Behavior
 from ..models.simulation import Simulations
+from ..priors import on_normal_scale
 from ..question import Question, everything, which_model
 from ..tasks.base import Task
 from ..tasks.space import Floats
@@ -24,13 +25,7 @@ EVERYWHERE, SOME = 384, 256
 
 @dataclass(frozen=True, eq=False)
 class ByAnswers:
-    """Decides by the learned law of answers.
-
-    Arguments:
-        answers: The law.
-        question: What is to be learned.
-        seed: Where randomness starts.
-    """
+    """Decides by the learned law of answers."""
 
     answers: Answers
     question: Question
@@ -58,11 +53,12 @@ class ByAnswers:
         """log p(v | y) / p(v) of simulated participants by the learned law, (N,)."""
         values, models = np.zeros(len(simulations)), simulations.models
         for i, m in enumerate(simulations.model):
-            theta = {name: simulations.parameters[f"{models[m].name}.{name}"][[i]] for name in models[m].parameters}
-            asked = [list(models[m].parameters).index(name) for name in question.parameters(m)]
+            priors = models[m].parameters
+            theta = {name: simulations.parameters[f"{models[m].name}.{name}"][[i]] for name in priors}
+            asked = [list(priors).index(name) for name in question.parameters(m)]
             said = self._said(simulations.behavior[i], simulations.designs[i], self.task.blocks)
             rng = np.random.default_rng([self.seed, 81, self.task.blocks])
-            values[i] = value_of(self.answers, said, int(m), self.answers.normal(m, theta, 1)[0], asked, rng)
+            values[i] = value_of(self.answers, said, int(m), on_normal_scale(priors, theta, 1)[0], asked, rng)
         return values
 
     def about_parameters(self, simulations: Simulations) -> Floats:
@@ -79,9 +75,8 @@ class ByAnswers:
         """The first look at a block; one for all blocks that can change places."""
         number = block if self.answers.ordered else 0
         if number not in self._tables:
-            rows = Candidates(self.task, np.zeros((0, len(self.task.design_space.variables)))).everywhere(
-                EVERYWHERE, np.random.default_rng([self.seed, 82])
-            )
+            beginning = Candidates(self.task, np.zeros((0, len(self.task.design_space.variables))))
+            rows = beginning.everywhere(EVERYWHERE, np.random.default_rng([self.seed, 82]))
             self._tables[number] = Table(self.answers, rows, number)
         return self._tables[number]
 

@@ -32,7 +32,6 @@ class Candidates:
     """Blocks that can come next in one experiment.
 
     Arguments:
-        task: Whose space.
         run: The blocks that were run, (b, V), in the order of play.
     """
 
@@ -82,7 +81,9 @@ class Candidates:
             designs[:, :b] = self.run
         rows = designs[moved < BEYOND, b]
         if not len(rows):
-            raise self._nothing()
+            rules = "; ".join(constraint.words for constraint in space.constraints)
+            got = format_design(replace(space, blocks=b), self.run) if b else "nothing"
+            raise DesignError("After the blocks that were run no block is allowed.", expected=rules, got=got, fix="see what was run")
         return np.sort(rows, axis=-1) if space.symmetry.columns else rows
 
     def designs(self, rows: Floats) -> Floats:
@@ -90,8 +91,3 @@ class Candidates:
         designs = np.repeat(rows[:, None], self.space.blocks, axis=1)
         designs[:, : self.block] = self.run
         return designs
-
-    def _nothing(self) -> DesignError:
-        rules = "; ".join(constraint.words for constraint in self.space.constraints)
-        got = format_design(replace(self.space, blocks=self.block), self.run) if self.block else "nothing"
-        return DesignError("After the blocks that were run no block is allowed.", expected=rules, got=got, fix="see what was run")

@@ -19,8 +19,7 @@ from scipy.special import comb
 
 from ..behavior import Behavior
 from ..tasks.base import Task
-
-Floats = NDArray[np.float64]
+from ..tasks.space import Floats
 
 MOST = 64
 """Codes that a block may have to be looked at answer by answer."""

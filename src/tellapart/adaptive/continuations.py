@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import Sequence
 
 import numpy as np
 import torch
@@ -78,17 +79,15 @@ class ByContinuations:
         """The same by the draws of a stream of random numbers."""
         rng, state = np.random.default_rng([self.seed, stream, blocks]), self.state
         inputs = state.encoder.prepare(first_blocks(behavior, blocks), designs[None]).to(state.device)
-        models, about = state.question.models, state.question.about_models
+        about = state.question.about_models
         shares = state.log_model_probabilities(inputs).double().softmax(-1)[0].cpu().numpy() if about else np.ones(1)
         draws = []
-        for m, model in enumerate(models):
-            with self._drawing:  # networks draw from torch's one generator
-                z = (
-                    state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy()
-                    if model.parameters
-                    else np.zeros((DRAWS[2], 0))
-                )
-            draws.append(np.asarray(z))
+        for m, model in enumerate(state.question.models):
+            z = np.zeros((DRAWS[2], 0))
+            if model.parameters:
+                with self._drawing:  # networks draw from torch's one generator
+                    z = state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy()
+            draws.append(z)
         return Belief(np.asarray(shares), tuple(draws), tuple(np.full(len(z), 1 / len(z)) for z in draws))
 
     def prospects(self, belief: Belief, behavior: Behavior, candidates: Candidates, question: Question) -> _Prospects:
@@ -129,13 +128,7 @@ class _Prospects:
     """
 
     def __init__(
-        self,
-        by: ByContinuations,
-        question: Question,
-        belief: Belief,
-        behavior: Behavior,
-        candidates: Candidates,
-        stream: int = LOOKING[1],
+        self, by: ByContinuations, question: Question, belief: Belief, behavior: Behavior, candidates: Candidates, stream: int = LOOKING[1]
     ) -> None:
         self._by, self._question, self._belief, self._candidates, self._stream = by, question, belief, candidates, stream
         self._behavior = first_blocks(behavior, candidates.block)
@@ -155,41 +148,26 @@ class _Prospects:
     @torch.no_grad()
     def _gains(self, rows: Floats, draws: int) -> Gains:
         """Of rows (C, V): each is played by all draws of all models, as often as the models are probable."""
-        shares = np.maximum(self._belief.probabilities, 1e-6)
+        by, block, shares = self._by, self._candidates.block, np.maximum(self._belief.probabilities, 1e-6)
         which = np.sort(turns(shares / shares.sum(), draws))
-        values, now = np.zeros((len(rows), draws)), None
-        for c, design in enumerate(self._candidates.designs(rows)):
-            behavior, z = self._continued(design, which)
-            now = self._bound(self._everybody(draws), np.broadcast_to(design, (draws, *design.shape)), which, z) if now is None else now
-            values[c] = self._bound(behavior, np.broadcast_to(design, (draws, *design.shape)), which, z) - now
-        weight = np.full(draws, 1.0 / draws)
-        return Gains((values,), (weight,))
-
-    def _everybody(self, n: int) -> Behavior:
-        return self._behavior[np.zeros(n, np.intp)]
-
-    def _continued(self, design: Floats, which: NDArray[np.intp]) -> tuple[Behavior, list[Floats]]:
-        """What draws do in the next block, after the history; and their parameters on the normal scale, for each model."""
-        by, block, everybody = self._by, self._candidates.block, self._everybody(len(which))
-        fields, mask = {name: values.copy() for name, values in everybody.fields.items()}, everybody.mask.copy()
-        parameters = []
-        for m, model in enumerate(by.question.models):
-            chosen = np.flatnonzero(which == m)
-            z = self._belief.draws[m][np.arange(len(chosen)) % len(self._belief.draws[m])]
-            parameters.append(z)
-            if not len(chosen):
-                continue
-            designs = np.repeat(design[None], len(chosen), axis=0)
-            rng = np.random.default_rng([by.seed, self._stream, block, m])
-            done = continued(model, z, everybody[chosen], designs, block, rng, by.task)
-            mask[chosen, block] = done.mask[:, block]
-            for name, values in done.fields.items():
-                fields[name][chosen, block] = values[:, block]
-        return Behavior(fields, mask), parameters
+        z = [drawn[np.arange((which == m).sum()) % len(drawn)] for m, drawn in enumerate(self._belief.draws)]
+        theta = [
+            {name: prior.from_normal(part[:, p]) for p, (name, prior) in enumerate(model.parameters.items())}
+            for model, part in zip(by.question.models, z, strict=True)
+        ]
+        everybody, values = self._behavior[np.zeros(draws, np.intp)], np.zeros((len(rows), draws))
+        designs = np.repeat(self._candidates.designs(rows)[:, None], draws, axis=1)
+        now = self._bound(everybody, designs[0], which, z)
+        for c, each in enumerate(designs):
+            rngs = [np.random.default_rng([by.seed, self._stream, block, m]) for m in range(len(theta))]
+            behavior = with_block(by.question.models, which, theta, everybody, each, block, rngs, by.task)
+            values[c] = self._bound(behavior, each, which, z) - now
+        return Gains((values,), (np.full(draws, 1.0 / draws),))
 
     def _bound(self, behavior: Behavior, designs: Floats, which: NDArray[np.intp], z: list[Floats]) -> Floats:
         """log q(v | y) / p(v) of each draw, (J,)."""
-        reader, question = self._by.reader(self._question), self._by.reader(self._question).question
+        reader = self._by.reader(self._question)
+        question = reader.question
         v = np.zeros((len(which), max(1, question.widest)), np.float32)
         for m, model in enumerate(question.models):
             asked = [list(model.parameters).index(name) for name in question.parameters(m)]
@@ -202,26 +180,37 @@ class _Prospects:
         return values - told(reader, which_model(question), batch) if settled else values  # where the model is given, it is not learned
 
 
-def continued(model: Model, z: Floats, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task) -> Behavior:
-    """What participants of a model do in a block, after what was recorded before it; nothing where they cannot be simulated.
+def with_block(
+    models: Sequence[Model],
+    which: NDArray[np.intp],
+    theta: Sequence[dict[str, Floats]],
+    behavior: Behavior,
+    designs: Floats,
+    block: int,
+    rngs: Sequence[np.random.Generator],
+    task: Task,
+) -> Behavior:
+    """Behavior (N, B, T) with what participants do in a block, after their own history; nothing where they cannot be simulated.
 
     Arguments:
-        z: Their parameters on the normal scale, (N, P).
-        behavior: (N, B, T).
+        which: The model of each participant, (N,).
+        theta: For each model the parameters of its participants, name to (n,).
         designs: (N, B, V).
+        rngs: For each model.
     """
-    theta = {name: prior.from_normal(z[:, p]) for p, (name, prior) in enumerate(model.parameters.items())}
-    return continued_at(model, theta, behavior, designs, block, rng, task)
-
-
-def continued_at(
-    model: Model, theta: dict[str, Floats], behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task
-) -> Behavior:
-    """The same for parameters as they are, name to (N,)."""
-    agent = goes_on(model)
-    if agent is not None:
-        return agent.go_on(theta, behavior, designs, block, rng, task)
-    return attempt(model, theta, designs, rng, task, None)[0]
+    fields, mask = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy()
+    for m, (model, parameters, rng) in enumerate(zip(models, theta, rngs, strict=True)):
+        chosen = np.flatnonzero(which == m)
+        if len(chosen):
+            agent = goes_on(model)
+            if agent is None:
+                done, _ = attempt(model, parameters, designs[chosen], rng, task, None)
+            else:
+                done = agent.go_on(parameters, behavior[chosen], designs[chosen], block, rng, task)
+            mask[chosen, block] = done.mask[:, block]
+            for name, values in done.fields.items():
+                fields[name][chosen, block] = values[:, block]
+    return Behavior(fields, mask, behavior.participants)
 
 
 def first_blocks(behavior: Behavior, blocks: int) -> Behavior:

@@ -6,7 +6,7 @@ Blocks are counted from 0 here and in records, as in tables of data, and records
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Sequence
 
 from ..information.estimate import Difference
@@ -30,15 +30,12 @@ class Decision:
     block: int
     row: tuple[float, ...]
     gain: Difference
-    planned: Difference | None
-    over_planned: Difference | None
+    planned: Difference
+    over_planned: Difference
     probabilities: tuple[float, ...]
 
     def to_json(self) -> dict[str, Any]:
-        parts = {"gain": self.gain, "planned": self.planned, "over_planned": self.over_planned}
-        estimates = {name: {"nats": part.nats, "se": part.se} for name, part in parts.items() if part is not None}
-        head = {"participant": self.participant, "block": self.block, "row": list(self.row)}
-        return {**head, **estimates, "probabilities": list(self.probabilities)}
+        return {**asdict(self), "row": list(self.row), "probabilities": list(self.probabilities)}
 
 
 def record(decisions: Sequence[Decision | None], about: dict[str, Any]) -> str:

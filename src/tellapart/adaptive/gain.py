@@ -18,7 +18,8 @@ from torch import Tensor
 
 from ..information.estimate import Difference
 from ..question import Question
-from .answers import Answers, Floats, levels
+from ..tasks.space import Floats
+from .answers import Answers
 from .belief import Belief
 
 NEIGHBOURS = 32
@@ -57,33 +58,19 @@ class Gains:
 
 
 class Outlook:
-    """Expected gains for one participant.
-
-    Arguments:
-        answers: The learned law.
-        belief: What is known of the participant.
-        question: What is asked.
-    """
+    """Expected gains for one participant, by the learned law."""
 
     def __init__(self, answers: Answers, belief: Belief, question: Question) -> None:
         self.answers, self.belief, self.question = answers, belief, question
-        models = answers.question.models
-        self._known = [
-            torch.from_numpy(levels(list(model.parameters.values()), z).astype(np.float32))
-            for model, z in zip(models, belief.draws, strict=True)
-        ]
+        self._known = [torch.from_numpy(answers.known(m, z).astype(np.float32)) for m, z in enumerate(belief.draws)]
         self._weights = [torch.from_numpy(weight.astype(np.float32)) for weight in belief.weights]
-        self._alike = [self._neighbours(m) for m in range(len(models))]
+        self._alike = [self._neighbours(m) for m in range(len(belief.draws))]
 
     @torch.no_grad()
     def gains(self, rows: Floats, block: int) -> Gains:
         """Of candidate rows (C, V) for a block."""
         x = self.answers.described(rows, block)[:, None]
-        return self.gains_of([self.answers.laws[m](z, x) for m, z in enumerate(self._known)])
-
-    @torch.no_grad()
-    def gains_of(self, log_p: list[Tensor]) -> Gains:
-        """The same from the laws of the answers: for each model (C, J, O)."""
+        log_p = [self.answers.laws[m](z, x) for m, z in enumerate(self._known)]  # for each model (C, J, O)
         p = [one.exp() for one in log_p]
         averages = [torch.einsum("cjo,j->co", one, weight) for one, weight in zip(p, self._weights, strict=True)]
         shares = self.belief.probabilities
@@ -111,7 +98,8 @@ class Outlook:
         if not asked or len(asked) == len(names):
             return None
         z = self._known[m][:, asked]
-        return torch.cdist(z / z.std(0).clamp_min(1e-6), z / z.std(0).clamp_min(1e-6)).topk(min(NEIGHBOURS, len(z)), largest=False).indices
+        z = z / z.std(0).clamp_min(1e-6)
+        return torch.cdist(z, z).topk(min(NEIGHBOURS, len(z)), largest=False).indices
 
 
 def _log(p: Tensor) -> Tensor:

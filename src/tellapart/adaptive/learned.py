@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from .memory import check_memory, goes_on
 from .policy import Policy, Way
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from ..estimators.base import Estimator
     from .answers import Answers
 
@@ -74,48 +76,49 @@ class Learning:
         codes = Codes.of(self.task)
         if codes is not None and not any(goes_on(model) for model in self.question.models):
             return ByAnswers(self._answers(codes, progress), self.question, self.seed)
-        self._check(estimator)
-        assert estimator is not None
+        estimator = self._checked(estimator)
         complete = everything(self.question)
         state = estimator if complete == self.question else self._state(complete, progress)
         return ByContinuations(estimator, state, self.seed)
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
         """The law of answers."""
-        from ..training import load_weights, save_weights
         from .answers import STEPS, Answers, learn_answers
 
-        file = self.folder / ANSWERS if self.folder else None
-        if file is not None and file.is_file():
-            answers = Answers(self.task, self.question, codes)
-            load_weights(file, answers)
-            return answers
-        answers = learn_answers(self.task, self.question, codes, self.seed, self.steps or STEPS, progress)
-        if file is not None:
-            save_weights(file, answers)
-        return answers
+        answers = Answers(self.task, self.question, codes, self.seed)
+        self._once(ANSWERS, answers, lambda: learn_answers(answers, self.steps or STEPS, progress))
+        return answers.eval()
 
     def _state(self, complete: Question, progress: Progress) -> Estimator:
         """A network for the model and all parameters."""
-        from ..training import Stream, Trainer, TrainingSettings, load_weights, save_weights
+        from ..training import Stream, Trainer, TrainingSettings
 
-        file = self.folder / STATE if self.folder else None
         network = self.search.build(self.task, complete)
-        if file is not None and file.is_file():
-            load_weights(file, network)
-            return network
-        steps = self.steps or steps_for(complete.widest)
-        designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
-        network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
-        how = TrainingSettings(network.learning_rate, network.optimizer, clip=1.0, pieces=2)
-        trainer = Trainer(network, how, steps, self.seed)
-        trainer.run(Stream(network, designs, 256, (self.seed, 93), UNFINISHED), progress=progress)
-        if file is not None:
-            save_weights(file, network)
+
+        def learn() -> None:
+            designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
+            network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
+            how = TrainingSettings(network.learning_rate, network.optimizer, clip=1.0, pieces=2)
+            trainer = Trainer(network, how, self.steps or steps_for(complete.widest), self.seed)
+            trainer.run(Stream(network, designs, 256, (self.seed, 93), UNFINISHED), progress=progress)
+
+        self._once(STATE, network, learn)
         return network
 
-    def _check(self, estimator: Estimator | None) -> None:
-        """The network of the run must know every design and unfinished participants, and give the posterior."""
+    def _once(self, name: str, network: nn.Module, learn: Callable[[], None]) -> None:
+        """Give a network the weights that are kept in the folder; else let it learn, and keep them."""
+        from ..training import load_weights, save_weights
+
+        file = self.folder / name if self.folder else None
+        if file is not None and file.is_file():
+            load_weights(file, network)
+            return
+        learn()
+        if file is not None:
+            save_weights(file, network)
+
+    def _checked(self, estimator: Estimator | None) -> Estimator:
+        """The network of the run, which must know every design and unfinished participants, and give the posterior."""
         from ..estimators.posterior import PosteriorEstimator
 
         if estimator is None or self.search.trains_at_each_design or not isinstance(estimator, PosteriorEstimator):
@@ -126,3 +129,4 @@ class Learning:
                 got=got,
                 fix='set method = "amortized" in [search], then `tellapart design STUDY --fresh`',
             )
+        return estimator

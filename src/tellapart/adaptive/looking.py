@@ -56,16 +56,19 @@ class Best:
 
     row: Floats
     gain: Difference
-    planned: Difference | None
-    over_planned: Difference | None
+    planned: Difference
+    over_planned: Difference
 
 
-def best_row(prospects: Prospects, candidates: Candidates, planned: Floats | None, effort: Effort, rng: np.random.Generator) -> Best:
-    """The most informative row for the next block.
+def best_row(prospects: Prospects, candidates: Candidates, planned: Floats, effort: Effort, rng: np.random.Generator) -> Best:
+    """The most informative row for the next block; that of the fixed plan, `planned` (V,), is a candidate too."""
+    best = winner(prospects, np.concatenate([planned[None], finalists(prospects, candidates, effort, rng)]))
+    gains = prospects.afresh(np.stack([best, planned]))
+    return Best(best, gains.of(0), gains.of(1), gains.minus(0, 1))
 
-    Arguments:
-        planned: The row of the fixed plan, (V,), which is a candidate too.
-    """
+
+def finalists(prospects: Prospects, candidates: Candidates, effort: Effort, rng: np.random.Generator) -> Floats:
+    """The best rows of a look everywhere and then around the best, (C, V)."""
     rows, glance = prospects.everywhere()
     rows = rows[np.argsort(-glance, kind="stable")[: effort.kept]]
     nats = prospects.gains(rows, False).nats
@@ -74,8 +77,9 @@ def best_row(prospects: Prospects, candidates: Candidates, planned: Floats | Non
         rows, nats = np.concatenate([rows, more]), np.concatenate([nats, prospects.gains(more, False).nats])
         top = np.argsort(-nats, kind="stable")[: effort.kept]
         rows, nats = rows[top], nats[top]
-    finalists = rows[: effort.finalists] if planned is None else np.concatenate([planned[None], rows[: effort.finalists]])
-    best = finalists[int(np.argmax(prospects.gains(finalists, True).nats))]
-    gains = prospects.afresh(best[None] if planned is None else np.stack([best, planned]))
-    beside = (None, None) if planned is None else (gains.of(1), gains.minus(0, 1))
-    return Best(best, gains.of(0), *beside)
+    return rows[: effort.finalists]
+
+
+def winner(prospects: Prospects, rows: Floats) -> Floats:
+    """The row that tells most, by the last word on them, (V,)."""
+    return np.asarray(rows[int(np.argmax(prospects.gains(rows, True).nats))])

@@ -10,14 +10,12 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..behavior import Behavior
 from ..models.simulation import Simulations
 from ..progress import Progress, unheard
 from ..tasks.space import Floats
 from .belief import Belief
-from .continuations import continued_at
+from .continuations import with_block
 from .policy import Policy
 
 
@@ -56,9 +54,18 @@ def play(
     adaptive, behavior = designs is None, task.nothing(n)
     given = np.repeat(policy.plan[None], n, axis=0) if designs is None else designs
     widest = max(1, *(len(model.parameters) for model in models))
-    notes = _Notes(np.zeros((n, task.blocks + 1, len(models))), *(np.full((n, task.blocks + 1, widest), np.nan) for _ in range(2)))
-    seconds = np.full((n, task.blocks), np.nan)
-    seeds = rng.spawn(task.blocks)
+    probabilities, seconds = np.zeros((n, task.blocks + 1, len(models))), np.full((n, task.blocks), np.nan)
+    ranks, sd = (np.full((n, task.blocks + 1, widest), np.nan) for _ in range(2))
+
+    def note(blocks: int) -> None:
+        """What is known after so many blocks."""
+        for i, m in enumerate(people.model):
+            belief = policy.belief(behavior[i], given[i], blocks)
+            best = int(belief.probabilities.argmax())
+            probabilities[i, blocks], sd[i, blocks, : belief.draws[best].shape[1]] = belief.probabilities, belief.sd(best)
+            ranks[i, blocks, : len(models[m].parameters)] = _ranks(belief, people, i)
+
+    truth, seeds = [people.truth(m) for m in range(len(models))], rng.spawn(task.blocks)
     for block in range(task.blocks):
         start = time.perf_counter()
         if adaptive:
@@ -66,52 +73,19 @@ def play(
                 assert decision is not None
                 given[i, block] = decision.row
         seconds[:, block] = (time.perf_counter() - start) / n
-        notes.write(policy, people, behavior, given, block)
-        behavior = _block(people, behavior, given, block, seeds[block], policy)
+        note(block)
+        rngs = seeds[block].spawn(len(models))
+        behavior = with_block(models, people.model, truth, behavior, given, block, rngs, task)
         progress(block + 1, task.blocks, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
-    notes.write(policy, people, behavior, given, task.blocks)
-    done = replace(people, designs=given, behavior=behavior)
-    return Played(done, notes.probabilities, notes.ranks, notes.sd, seconds)
+    note(task.blocks)
+    return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds)
 
 
-def _block(people: Simulations, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, policy: Policy) -> Behavior:
-    """Behavior with a further block, each participant's own."""
-    task = policy.task
-    fields, mask = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy()
-    for m, child in enumerate(rng.spawn(len(people.models))):
-        chosen = np.flatnonzero(people.model == m)
-        if not len(chosen):
-            continue
-        done = continued_at(people.models[m], people.truth(m), behavior[chosen], designs[chosen], block, child, task)
-        mask[chosen, block] = done.mask[:, block]
-        for name, values in done.fields.items():
-            fields[name][chosen, block] = values[:, block]
-    return Behavior(fields, mask, behavior.participants)
-
-
-@dataclass(frozen=True, eq=False)
-class _Notes:
-    """What was known after each block."""
-
-    probabilities: Floats
-    ranks: Floats
-    sd: Floats
-
-    def write(self, policy: Policy, people: Simulations, behavior: Behavior, designs: Floats, blocks: int) -> None:
-        for i in range(len(people)):
-            belief, m = policy.belief(behavior[i], designs[i], blocks), int(people.model[i])
-            self.probabilities[i, blocks] = belief.probabilities
-            best = int(belief.probabilities.argmax())
-            self.sd[i, blocks, : belief.draws[best].shape[1]] = belief.sd(best)
-            truth = [people.parameters[f"{people.models[m].name}.{name}"][i] for name in people.models[m].parameters]
-            self.ranks[i, blocks, : len(truth)] = _ranks(belief, m, people, truth)
-
-
-def _ranks(belief: Belief, m: int, people: Simulations, truth: list[float]) -> NDArray[np.float64]:
-    """The weight of the draws of a model below its true parameters, and half of that at them, (P,)."""
-    below = []
-    for p, prior in enumerate(people.models[m].parameters.values()):
-        draws, value = belief.draws[m][:, p], float(prior.to_normal(truth[p]))
+def _ranks(belief: Belief, people: Simulations, i: int) -> list[float]:
+    """The weight of the draws of participant `i`'s model below its true parameters, and half of that at them, (P,)."""
+    below, m = [], people.model[i]
+    for p, (name, prior) in enumerate(people.models[m].parameters.items()):
+        draws, value = belief.draws[m][:, p], float(prior.to_normal(people.parameters[f"{people.models[m].name}.{name}"][i]))
         draws = prior.to_normal(prior.from_normal(draws)) if prior.discrete else draws
-        below.append(belief.weights[m] @ ((draws < value) + 0.5 * (draws == value)))
-    return np.array(below, np.float64)
+        below.append(float(belief.weights[m] @ ((draws < value) + 0.5 * (draws == value))))
+    return below

@@ -11,65 +11,30 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..behavior import Behavior
-from ..models.simulation import Simulations
 from ..question import Question
 from ..tasks.base import Task
 from ..tasks.space import Floats
 from ..threads import available_cores
+from ..validation.trust import whole
 from ..workers import one_thread
 from .belief import Belief
+from .by_answers import ByAnswers
 from .candidates import Candidates
-from .continuations import first_blocks
+from .continuations import ByContinuations, first_blocks
 from .decisions import Decision
-from .looking import Effort, Prospects, best_row
+from .looking import best_row
 
+Way = ByAnswers | ByContinuations
+"""A way to know what next blocks would tell."""
 
-class Way(Protocol):
-    """A way to know what next blocks would tell: `ByAnswers` or `ByContinuations`."""
-
-    @property
-    def task(self) -> Task: ...
-
-    @property
-    def question(self) -> Question: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def effort(self) -> Effort: ...
-
-    def with_seed(self, seed: int) -> Way:
-        """The same with other random numbers."""
-        ...
-
-    def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
-        """What is known of one participant (1, B, T) after the first blocks of a design (B, V)."""
-        ...
-
-    def prospects(self, belief: Belief, behavior: Behavior, candidates: Candidates, question: Question) -> Prospects:
-        """What next blocks are expected to tell about a question."""
-        ...
-
-    def values(self, simulations: Simulations, question: Question) -> Floats:
-        """log q(v | y) / p(v) of simulated participants, (N,): what their data tell of the truth about a question."""
-        ...
-
-    def about_parameters(self, simulations: Simulations) -> Floats:
-        """log q(theta | m, y) / p(theta) of simulated participants of two models or more, (N,): of their parameters, the model given."""
-        ...
-
-
-class Rule(Protocol):
-    """What is asked at a moment of an experiment; see `stages.py`."""
-
-    def __call__(self, belief: Belief, blocks: int) -> tuple[Belief, Question]: ...
+Rule = Callable[[Belief, int], tuple[Belief, Question]]
+"""What is asked after a number of blocks, and the belief as far as it matters for that; see `stages.py`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,21 +64,21 @@ class Policy:
             block: Which block comes next, for all; if not given, for each the one after the last that was recorded.
         """
         everybody = np.broadcast_to(np.asarray(self.plan if designs is None else designs, np.float64), (len(behavior), *self.plan.shape))
-        whole = _whole(self.task, behavior)
+        people = whole(behavior, self.task)
         with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
-            nexts = [blocks_run(whole[i]) if block is None else block for i in range(len(behavior))]
-            return list(pool.map(lambda i: self._one(whole[i], everybody[i], nexts[i]), range(len(behavior))))
+            nexts = [blocks_run(people[i]) if block is None else block for i in range(len(behavior))]
+            return list(pool.map(lambda i: self._one(people[i], everybody[i], nexts[i]), range(len(behavior))))
 
     def row(self, behavior: Behavior, designs: Floats, block: int) -> Floats:
         """The row of the next block, (V,), of one participant (1, B, T), after the first blocks of designs (B, V)."""
         with one_thread():
-            decision = self._one(_whole(self.task, behavior), designs, block)
+            decision = self._one(whole(behavior, self.task), designs, block)
         assert decision is not None
         return np.array(decision.row)
 
     def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
         """What is known of one participant after the first blocks."""
-        return self.way.belief(first_blocks(_whole(self.task, behavior), blocks), designs, blocks)
+        return self.way.belief(first_blocks(whole(behavior, self.task), blocks), designs, blocks)
 
     def _one(self, behavior: Behavior, designs: Floats, block: int) -> Decision | None:
         if block >= self.task.blocks:
@@ -132,16 +97,3 @@ def blocks_run(behavior: Behavior) -> int:
     """How many blocks one participant has begun, in the order of play."""
     begun = np.flatnonzero(behavior.mask.any((0, 2)))
     return int(begun[-1]) + 1 if len(begun) else 0
-
-
-def _whole(task: Task, behavior: Behavior) -> Behavior:
-    """Behavior with as many blocks and trials as the task has; those that are missing were not recorded."""
-    n, blocks, trials = behavior.shape
-    if (blocks, trials) == (task.blocks, task.trials):
-        return behavior
-    whole = task.nothing(n)
-    mask, fields = whole.mask.copy(), {name: values.copy() for name, values in whole.fields.items()}
-    mask[:, :blocks, :trials] = behavior.mask
-    for name, values in behavior.fields.items():
-        fields[name][:, :blocks, :trials] = values
-    return Behavior(fields, mask, behavior.participants)

@@ -21,7 +21,7 @@ from ..question import Question, everything, which_model
 from ..tasks.space import Floats
 from .belief import Belief
 from .candidates import Candidates
-from .looking import best_row
+from .looking import finalists, winner
 from .playing import Played, play
 from .policy import Policy, Way
 
@@ -48,9 +48,8 @@ class TwoStages:
             raise StudyError("The first of two stages tells models apart.", expected="two models or more", got="one", fix=fix)
         if not 0 < self.blocks < self.of:
             expected = f"1 to {self.of - 1} of the {self.of} blocks" if self.of > 1 else "a task with two blocks or more"
-            raise StudyError(
-                "The first stage leaves no block for the second.", expected=expected, got=self.blocks, fix="choose another --stages"
-            )
+            what, fix = "The first stage leaves no block for the second.", "choose another --stages"
+            raise StudyError(what, expected=expected, got=self.blocks, fix=fix)
 
     def __call__(self, belief: Belief, blocks: int) -> tuple[Belief, Question]:
         """The belief as far as it matters, and what is asked."""
@@ -84,7 +83,7 @@ def second_stage(way: Way, plan: Floats, m: int, blocks: int) -> Floats:
     candidates, rng = Candidates(way.task, np.ascontiguousarray(plan[:blocks])), np.random.default_rng([way.seed, 87, m])
     prospects = way.prospects(belief, way.task.nothing(1), candidates, everything(way.question))
     design = plan.copy()
-    design[blocks:] = best_row(prospects, candidates, None, way.effort, rng).row
+    design[blocks:] = winner(prospects, finalists(prospects, candidates, way.effort, rng))
     return way.task.design_space.repair(design)
 
 

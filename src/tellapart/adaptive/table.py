@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from ..question import Question
-from .answers import Answers, Floats
+from ..tasks.space import Floats
+from .answers import Answers
 from .belief import Belief
 
 LARGEST = 16_000_000
@@ -24,7 +25,6 @@ class Table:
     """The laws of answers at rows (C, V).
 
     Arguments:
-        answers: The learned laws.
         rows: As many as fit are used.
         block: Whose number they have, where blocks cannot change places.
     """

@@ -7,13 +7,12 @@ cases, by the same q. The difference is paired: the same people, the same random
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..information.estimate import Difference, InformationEstimate, Pointwise
-from ..models.simulation import Simulations
 from ..progress import Progress, unheard
 from ..tasks.space import Floats
 from ..validation.model_calibration import ModelCalibration
@@ -40,11 +39,9 @@ class Worth:
         difference: Policy minus fixed, paired.
         curve: After b blocks: b, policy, fixed, and their difference.
         equal: After how many blocks the policy tells as much as the whole fixed design; None if never.
-        stopped: What stopping does.
         models, parameters: Are posteriors right on adaptively made data?
         seconds: The median and the 95th percentile of a decision's time.
-        designs: What participants were given, (N, B, V).
-        played: All of it.
+        played: What participants were given by the policy, and what they did.
     """
 
     policy: InformationEstimate
@@ -56,7 +53,6 @@ class Worth:
     models: ModelCalibration | None
     parameters: tuple[RankCalibration, ...]
     seconds: tuple[float, float]
-    designs: Floats
     played: Played
 
     @property
@@ -71,11 +67,9 @@ class Worth:
         return {
             "policy": self.policy.to_json(),
             "fixed": self.fixed.to_json(),
-            "difference": {"nats": self.difference.nats, "se": self.difference.se},
+            "difference": asdict(self.difference),
             "verdict": self.verdict,
-            "curve": [
-                {"blocks": b, "policy": one, "fixed": other, "difference": {"nats": d.nats, "se": d.se}} for b, one, other, d in self.curve
-            ],
+            "curve": [{"blocks": b, "policy": one, "fixed": other, "difference": asdict(d)} for b, one, other, d in self.curve],
             "equal_after_blocks": self.equal,
             "stopping": {
                 "blocks": float(self.stopped.blocks.mean()),
@@ -86,7 +80,7 @@ class Worth:
             },
             "calibration": _verdicts(self.models, self.parameters),
             "seconds": {"median": self.seconds[0], "p95": self.seconds[1]},
-            "designs": self.designs[:24].tolist(),
+            "designs": self.played.simulations.designs[:24].tolist(),
         }
 
 
@@ -103,16 +97,16 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
     """
     question, task = policy.way.question, policy.task
     people = question.simulate(task, policy.plan, n, np.random.default_rng([seed, 97]))
-    steps = 2 * task.blocks
 
-    def first(done: int, total: int, stage: str = "", detail: str = "") -> None:
-        progress(done, steps, stage, detail)
+    def taking_part(turn: int, designs: Floats | None) -> Played:
+        """One of the two turns, from the same random numbers."""
 
-    def second(done: int, total: int, stage: str = "", detail: str = "") -> None:
-        progress(task.blocks + done, steps, stage, detail)
+        def heard(done: int, total: int, stage: str = "", detail: str = "") -> None:
+            progress(turn * total + done, 2 * total, stage, detail)
 
-    adaptive = play(policy, people, np.random.default_rng([seed, 98]), progress=first)
-    fixed = play(policy, people, np.random.default_rng([seed, 98]), designs=np.repeat(policy.plan[None], n, axis=0), progress=second)
+        return play(policy, people, np.random.default_rng([seed, 98]), designs=designs, progress=heard)
+
+    adaptive, fixed = taking_part(0, None), taking_part(1, np.repeat(policy.plan[None], n, axis=0))
     lengths = np.unique(np.linspace(1, task.blocks, min(POINTS, task.blocks)).round().astype(int))
     pairs = {int(b): tuple(_points(policy, one, int(b)) for one in (adaptive, fixed)) for b in lengths}
     curve = tuple((b, one.estimate().nats, other.estimate().nats, one.minus(other)) for b, (one, other) in pairs.items())
@@ -129,7 +123,6 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
         models,
         parameters,
         (float(np.median(adaptive.seconds)), float(np.quantile(adaptive.seconds, 0.95))),
-        adaptive.simulations.designs,
         adaptive,
     )
 
@@ -137,7 +130,6 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
 def _points(policy: Policy, played: Played, blocks: int) -> Pointwise:
     """What participants tell after a number of blocks."""
     question, people = policy.way.question, played.simulations
-    part: Simulations = replace(people, behavior=first_blocks(people.behavior, blocks))
-    values = policy.way.values(part, question)
+    values = policy.way.values(replace(people, behavior=first_blocks(people.behavior, blocks)), question)
     correct = played.probabilities[:, blocks].argmax(1) == people.model if question.about_models else None
     return Pointwise(values, people.model, question.prior, "lower bound", None, correct)

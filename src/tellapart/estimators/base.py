@@ -170,9 +170,8 @@ class Estimator(nn.Module, ABC):
         if accuracy and self.question.about_models:
             guess = self.chunked(lambda part: self.log_model_probabilities(part.inputs).argmax(-1), batch)
             correct = guess.cpu().numpy() == model
-        values, spread = (None if part is None else part.double().cpu().numpy() for part in (bound, influence))
-        assert values is not None
-        return Pointwise(values, model, self.question.prior, "lower bound", spread, correct, batch.failed)
+        spread = None if influence is None else influence.double().cpu().numpy()
+        return Pointwise(bound.double().cpu().numpy(), model, self.question.prior, "lower bound", spread, correct, batch.failed)
 
     @torch.no_grad()
     def summaries(self, behavior: Behavior, designs: ArrayLike) -> NDArray[np.float32]:
@@ -194,8 +193,7 @@ class Estimator(nn.Module, ABC):
 
 def check_complete(behavior: Behavior, task: Task) -> None:
     """Raise a `DataError` if a trial of the task is missing."""
-    shape = (len(behavior), task.blocks, task.trials)
-    recorded = np.zeros(shape, bool)
+    recorded = np.zeros((len(behavior), task.blocks, task.trials), bool)
     recorded[:, : behavior.shape[1], : behavior.shape[2]] = behavior.mask
     if not recorded.all():
         n, block, _ = np.argwhere(~recorded)[0]

@@ -114,8 +114,8 @@ class CriticEstimator(Estimator):
         """log p(m) e^T, normalised over the M models, (N, M); parameters that v holds are averaged over their prior."""
         summaries, log_prior = self.encoder(inputs), torch.tensor(self.question.log_prior, dtype=torch.float32, device=self.device)
         draws = torch.randn(256 if self.question.widest else 1, self.question.widest, generator=torch.Generator().manual_seed(0)).numpy()
-        everyone = [self._everyone(m, draws, len(inputs)) for m in range(len(self.question.models))]
-        scores = torch.stack([self._scores(v, summaries).logsumexp(0) for v in everyone], dim=-1)
+        variables = (torch.from_numpy(self._variable(m, draws)).to(self.device) for m in range(len(self.question.models)))
+        scores = torch.stack([self._scores(v[:, None].expand(-1, len(inputs), -1), summaries).logsumexp(0) for v in variables], dim=-1)
         return torch.log_softmax(scores + log_prior, dim=-1)
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
@@ -141,10 +141,6 @@ class CriticEstimator(Estimator):
         for p, prior in enumerate(self.question.parameters(m).values()):
             theta[:, p] = prior.from_normal(z[:, p]) if self.scale == "natural" else z[:, p]
         return np.concatenate([*parts, theta], axis=-1)
-
-    def _everyone(self, m: int, z: NDArray[np.float32], n: int) -> Tensor:
-        """v of model `m` for each of `n` participants, (J, n, D)."""
-        return torch.from_numpy(self._variable(m, z)).to(self.device)[:, None].expand(-1, n, -1)
 
     def _scores(self, v: Tensor, summaries: Tensor) -> Tensor:
         """T for v (J, N, D) and summaries (N, S), (J, N), a part of the pairs at a time."""

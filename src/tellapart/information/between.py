@@ -21,7 +21,7 @@ References:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, Protocol, Sequence
+from typing import Mapping, NamedTuple, Protocol, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,10 +145,9 @@ class _Sampler:
         draws = 1 if len(asked) == len(model.parameters) else self.draws
         z = self.rng.standard_normal((draws, len(chosen), len(model.parameters)))
         for p, (name, prior) in enumerate(model.parameters.items()):
-            if name in asked or with_truth or draws == 1:
-                rows = slice(None) if name in asked or draws == 1 else slice(0, 1)
-                z[rows, :, p] = prior.to_normal(truth[name])
-        log_likelihood = self._likelihoods(model, part.behavior, part.designs, z, truth, asked)
+            if with_truth and name not in asked:
+                z[0, :, p] = prior.to_normal(truth[name])
+        log_likelihood = self._likelihoods(model, part, z, {name: truth[name] for name in asked})
         return np.asarray(logsumexp(log_likelihood, axis=0) - np.log(draws))
 
     def _log_weights(self, m: int) -> Floats:
@@ -156,18 +155,10 @@ class _Sampler:
         model, people = self.models[m], self.simulations
         z = self.rng.standard_normal((self.draws, len(people), len(model.parameters)))
         if self.proposal is None:
-            return self._likelihoods(model, people.behavior, people.designs, z)
+            return self._likelihoods(model, people, z)
         drawn = self.proposal.draw(m, people.behavior, people.designs, self.draws, self.rng)
         z = np.where(self.rng.random((*z.shape[:2], 1)) < FROM_PRIOR, z, drawn)
-        return np.asarray(self._likelihoods(model, people.behavior, people.designs, z) - self._log_mixture(m, z, people))
-
-    def _log_mixture(self, m: int, z: Floats, people: Simulations) -> Floats:
-        """log of the density of the mixture that draws come from, over that of the prior, (L, N)."""
-        if self.proposal is None:
-            return np.zeros(z.shape[:2])
-        log_prior = -0.5 * (z**2 + np.log(2 * np.pi)).sum(-1)
-        log_q = self.proposal.log_density(m, people.behavior, people.designs, z) - log_prior
-        return np.asarray(np.logaddexp(np.log(FROM_PRIOR), np.log1p(-FROM_PRIOR) + log_q))
+        return np.asarray(self._likelihoods(model, people, z) - _log_mixture(self.proposal, m, z, people))
 
     def _truth_weights(self) -> Floats:
         """log w at the true parameters, (N,)."""
@@ -180,26 +171,25 @@ class _Sampler:
                 if truth and self.proposal is not None:
                     places = {name: part.within.get(f"{model.name}.{name}", 0.5) for name in truth}
                     z = [prior.to_normal(truth[name], places[name]) for name, prior in model.parameters.items()]
-                    weights[chosen] -= self._log_mixture(m, np.stack(z, axis=-1)[None], part)[0]
+                    weights[chosen] -= _log_mixture(self.proposal, m, np.stack(z, axis=-1)[None], part)[0]
         return weights
 
-    def _likelihoods(
-        self,
-        model: LikelihoodModel,
-        behavior: Behavior,
-        designs: Floats,
-        z: Floats,
-        truth: dict[str, Floats] | None = None,
-        exactly: list[str] | None = None,
-    ) -> Floats:
-        """log p(y | theta) at parameters z (L, N, P), (L, N); those named `exactly` are taken from the truth, digit by digit."""
+    def _likelihoods(self, model: LikelihoodModel, people: Simulations, z: Floats, exactly: Mapping[str, Floats] | None = None) -> Floats:
+        """log p(y | theta) at parameters z (L, N, P), (L, N); those given `exactly`, (N,) each, are taken digit by digit."""
         draws, n = z.shape[:2]
         out, size = np.empty((draws, n)), max(1, TOGETHER // max(1, n))
         for start in range(0, draws, size):
             rows = z[start : start + size]
             everybody = np.tile(np.arange(n), len(rows))
             values = {name: prior.from_normal(rows[:, :, p].reshape(-1)) for p, (name, prior) in enumerate(model.parameters.items())}
-            values |= {name: (truth or {})[name][everybody] for name in exactly or []}
-            part = model.log_likelihood(values, behavior[everybody], designs[everybody], self.task)
+            values |= {name: given[everybody] for name, given in (exactly or {}).items()}
+            part = model.log_likelihood(values, people.behavior[everybody], people.designs[everybody], self.task)
             out[start : start + size] = part.reshape(len(rows), n)
         return out
+
+
+def _log_mixture(proposal: Proposal, m: int, z: Floats, people: Simulations) -> Floats:
+    """log of the density of the mixture that draws come from, over that of the prior, (L, N)."""
+    log_prior = -0.5 * (z**2 + np.log(2 * np.pi)).sum(-1)
+    log_q = proposal.log_density(m, people.behavior, people.designs, z) - log_prior
+    return np.asarray(np.logaddexp(np.log(FROM_PRIOR), np.log1p(-FROM_PRIOR) + log_q))

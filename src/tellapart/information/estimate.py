@@ -98,9 +98,8 @@ class Pointwise:
         nats, se = stratified(self.values, self.model, self.prior)
         if self.influence is not None:
             se = stratified(self.influence, self.model, self.prior)[1]
-        accuracy = accuracy_se = None
-        if self.correct is not None:
-            accuracy, accuracy_se = stratified(self.correct.astype(np.float64), self.model, self.prior)
+        right = None if self.correct is None else self.correct.astype(np.float64)
+        accuracy, accuracy_se = (None, None) if right is None else stratified(right, self.model, self.prior)
         return InformationEstimate(nats, se, self.kind, len(self.values), accuracy, accuracy_se, self.failed or None)
 
     def minus(self, other: Pointwise) -> Difference:

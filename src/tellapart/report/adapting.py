@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .style import HABIT, OURS, WIDE, canvas, styled
+from .style import HABIT, OURS, WIDE, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,12 +35,10 @@ def in_words(adaptive: Mapping[str, Any]) -> str:
 def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
     """Information after each number of blocks, adaptive and fixed."""
     blocks = [point["blocks"] for point in curve]
-    with styled():
-        figure, axes = canvas(WIDE, 2.5)
+    with canvas(WIDE, 2.5) as (figure, axes):
         for key, colour, label in (("policy", OURS, "chosen for each participant"), ("fixed", HABIT, "the recommended design for all")):
             axes.plot(blocks, [point[key] for point in curve], "o-", color=colour, label=label)
-        axes.set_xlabel("blocks")
-        axes.set_ylabel("information, nats")
+        axes.set(xlabel="blocks", ylabel="information, nats")
         axes.legend(frameon=False)
         return figure
 
@@ -53,16 +51,14 @@ def given_figure(designs: ArrayLike, names: Sequence[str], low: ArrayLike, high:
         plan: The fixed design, (B, V).
     """
     given, fixed, least, most = (np.asarray(part, np.float64) for part in (designs, plan, low, high))
-    with styled():
-        figure, first = canvas(WIDE, 1.6 * len(names))
+    room, blocks = 0.05 * (most - least), np.arange(1, given.shape[1] + 1)
+    with canvas(WIDE, 1.6 * len(names)) as (figure, first):
         first.remove()
         panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
         for v, (axes, name) in enumerate(zip(panels, names, strict=True)):
-            blocks = np.arange(1, given.shape[1] + 1)
-            for participant in given[:SHOWN]:
-                axes.plot(blocks, participant[:, v], "-", color=OURS, alpha=0.5, linewidth=0.9)
+            axes.plot(blocks, given[:SHOWN, :, v].T, "-", color=OURS, alpha=0.5, linewidth=0.9)
             axes.plot(blocks, fixed[:, v], "--", color=HABIT, linewidth=1.2)
-            axes.set_ylim(least[v] - 0.05 * (most[v] - least[v]), most[v] + 0.05 * (most[v] - least[v]))
+            axes.set_ylim(least[v] - room[v], most[v] + room[v])
             axes.set_ylabel(name, fontsize=8)
         panels[-1].set_xlabel("block")
         return figure

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 import numpy as np
 
@@ -17,25 +16,15 @@ from ..groups.statistics import PARTS
 from ..groups.to_arviz import to_arviz
 from ..groups.words import between, conclusion, methods
 from . import analysis_figures as figures
-from .style import filled, inline
+from .style import Panel, filled, panel
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from ..question import Question
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A figure on the page: its SVG, and what it shows in words."""
-
-    svg: str
-    caption: str
-
-
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Rows of texts under a header."""
 
     caption: str
@@ -47,7 +36,6 @@ def render(name: str, found: Analysis, understood: Sequence[tuple[str, str, str]
     """The page as HTML.
 
     Arguments:
-        name: Of the study.
         understood: What was understood of the table: what, from which column, how.
     """
     return filled(
@@ -142,34 +130,27 @@ def _who(found: Analysis) -> Table:
 
 def _people(found: Analysis) -> tuple[Panel | None, Table]:
     """The figure of model probabilities, and the table of people."""
-    panel = None
+    shown = None
     if len(found.models) > 1:
         caption = f"Model probabilities of each person by itself. {found.evidence.words}"
-        panel = _panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
+        shown = panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
     columns = people_columns(found)
-    header = list(columns)
-    rows = [[_text(values[n]) for values in columns.values()] for n in range(len(found.participants))]
-    return panel, Table("One row for each person", header, rows)
+    rows = [[_text(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    return shown, Table("One row for each person", list(columns), rows)
 
 
 def _effects(found: Analysis) -> list[tuple[Panel, Table]]:
-    shown = [("Models", found.effects), ("Families of models", found.families)]
     parts: list[tuple[Panel, Table]] = []
-    for label, one in shown:
+    for label, one in (("Models", found.effects), ("Families of models", found.families)):
         if one is not None:
             header = ("", "frequency", f"{100 * one.interval:.0f} % interval", "exceedance", "protected exceedance")
-            rows = [
-                (name, f"{f:.3f}", f"{low:.3f} to {high:.3f}", f"{e:.3f}", f"{p:.3f}")
-                for name, f, low, high, e, p in zip(
-                    one.names, one.frequencies, one.low, one.high, one.exceedance, one.protected, strict=True
-                )
-            ]
+            columns = zip(one.names, one.frequencies, one.low, one.high, one.exceedance, one.protected, strict=True)
+            rows = [(name, f"{f:.3f}", f"{low:.3f} to {high:.3f}", f"{e:.3f}", f"{p:.3f}") for name, f, low, high, e, p in columns]
             exact = "exact" if one.error == 0 else f"Monte-Carlo error at most {one.error:.4f}"
             caption = f"{label}: prior counts {one.prior}; {one.people} people; Bayes omnibus risk {one.omnibus_risk:.3f}; {exact}."
             figure = figures.frequencies_figure({"everybody": one})
-            parts.append(
-                (_panel(figure, f"effects-{len(parts)}", f"{label}: frequencies in the population."), Table(caption, header, rows))
-            )
+            drawn = panel(figure, f"effects-{len(parts)}", f"{label}: frequencies in the population.")
+            parts.append((drawn, Table(caption, header, rows)))
     return parts
 
 
@@ -177,15 +158,12 @@ def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
     parts = []
     for number, group in enumerate(found.parameters.values()):
         header = ("parameter", "mean", "90 %", "spread", "90 %")
-        rows = [
-            (row["parameter"], f"{row['mean']:.3f}", f"{row['mean_low']:.3f} to {row['mean_high']:.3f}", f"{row['spread']:.3f}",
-             f"{row['spread_low']:.3f} to {row['spread_high']:.3f}")
-            for row in group.rows()
-        ]  # fmt: skip
+        columns = "{parameter}|{mean:.3f}|{mean_low:.3f} to {mean_high:.3f}|{spread:.3f}|{spread_low:.3f} to {spread_high:.3f}"
+        rows = [columns.format(**row).split("|") for row in group.rows()]
         members = f"{group.membership.sum():.1f} people follow it" if len(found.models) > 1 else f"{len(group.participants)} people"
         error = f"Monte-Carlo error {group.error:.3f} posterior standard deviations"
         caption = f"{group.model}: mean and spread in the population; {members}; {error}."
-        parts.append((_panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
+        parts.append((panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
     return parts
 
 
@@ -195,16 +173,15 @@ def _comparison(number: int, one: Comparison) -> tuple[str, list[str], list[Pane
     if one.frequencies is not None:
         p = one.frequencies.probability
         texts.append(f"The probability that groups differ in the frequencies of models is {p:.3f} (one half before the data).")
-        panels.append(
-            _panel(figures.frequencies_figure(one.frequencies.groups), f"groups-{number}", f"Frequencies of models by {one.name}.")
-        )
+        figure = figures.frequencies_figure(one.frequencies.groups)
+        panels.append(panel(figure, f"groups-{number}", f"Frequencies of models by {one.name}."))
         shown.append(_rows_table(_frequency_rows(one), "Differences of frequencies"))
     if one.same is not None:
         share, low, high = one.same.frequencies[0], one.same.low[0], one.same.high[0]
         texts.append(f"{100 * share:.0f} % of people ({100 * low:.0f} to {100 * high:.0f} %) follow the same model under all conditions.")
     if one.parameters:
         figure = figures.differences_figure(one.parameters)
-        panels.append(_panel(figure, f"differences-{number}", f"Differences of population means by {one.name}."))
+        panels.append(panel(figure, f"differences-{number}", f"Differences of population means by {one.name}."))
         shown.append(_rows_table([difference.row() for difference in one.parameters], "Differences of population means"))
     return f"By {one.name}", texts, panels, shown
 
@@ -214,39 +191,27 @@ def _frequency_rows(one: Comparison) -> list[dict[str, Any]]:
 
 
 def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
-    prediction = found.prediction
-    verdict = (
-        "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
-    )
+    prediction, everybody = found.prediction, len(found.participants)
+    verdict = "Nothing speaks against the models as a description of the group"
+    verdict = "The models do not describe the group" if prediction.alarm else verdict
     text = (
         f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
         " The group is compared with the population that comes nearest to it, of people who follow the models with whatever parameters."
-        + _looked_at(found)
     )
+    people = len(prediction.group.people)
+    if people < everybody:
+        text += f" For that, {people} of the {everybody} people were drawn by lot; the observed averages are theirs."
     caption = (
         "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of groups"
         " drawn from the nearest population (grey), and what each model predicts."
     )
-    panels = [_panel(figures.predictive_figure(prediction), "predictive", caption)]
+    panels = [panel(figures.predictive_figure(prediction), "predictive", caption)]
     stems = [name.removesuffix(f", {PARTS[0]}") for name in prediction.names if name.endswith(f", {PARTS[0]}")]
     if stems:
         figure = figures.curves_figure(prediction, stems[:2], PARTS)
-        panels.append(_panel(figure, "curves", "As a block goes on: first, second and last third, observed and predicted."))
-    return (
-        text,
-        panels,
-        _rows_table(
-            prediction.rows(), "The group's averages, observed and predicted; z counts from what groups of the nearest population show"
-        ),
-    )
-
-
-def _looked_at(found: Analysis) -> str:
-    """Of a large group, how many were looked at."""
-    people, everybody = len(found.prediction.group.people), len(found.participants)
-    return (
-        "" if people == everybody else f" For that, {people} of the {everybody} people were drawn by lot; the observed averages are theirs."
-    )
+        panels.append(panel(figure, "curves", "As a block goes on: first, second and last third, observed and predicted."))
+    counted = "The group's averages, observed and predicted; z counts from what groups of the nearest population show"
+    return text, panels, _rows_table(prediction.rows(), counted)
 
 
 def _rows_table(rows: Sequence[dict[str, Any]], caption: str) -> Table:
@@ -258,7 +223,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return "" if math.isnan(value) else f"{value:.3f}"
     return str(value)
-
-
-def _panel(figure: Figure, name: str, caption: str) -> Panel:
-    return Panel(inline(figure, name, caption), caption)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy as np
 
 from ..groups.predictive import average
-from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas, styled
+from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,28 +24,23 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 def people_figure(probabilities: np.ndarray[Any, np.dtype[np.float64]], names: Sequence[str]) -> Figure:
     """Model probabilities of each person, stacked, people sorted by their most probable model."""
-    best = probabilities.argmax(1)
-    order = np.lexsort((-probabilities.max(1), best))
-    with styled():
-        figure, axes = canvas(WIDE, 2.4)
+    order = np.lexsort((-probabilities.max(1), probabilities.argmax(1)))
+    with canvas(WIDE, 2.4) as (figure, axes):
         edges, below = np.repeat(np.arange(len(order) + 1), 2)[1:-1] - 0.5, np.zeros(2 * len(order))
         for m, name in enumerate(names):
             above = below + np.repeat(probabilities[order, m], 2)
             axes.fill_between(edges, below, above, facecolor=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", lw=0.0, label=name)
             below = above
-        axes.set_xlim(-0.5, len(order) - 0.5)
-        axes.set_ylim(0, 1)
-        axes.set_xlabel(f"{len(order)} people")
-        axes.set_ylabel("model probability")
+        axes.set(xlim=(-0.5, len(order) - 0.5), ylim=(0, 1), xlabel=f"{len(order)} people", ylabel="model probability")
         figure.legend(loc="outside lower center", ncols=min(4, len(names)))
         return figure
 
 
 def frequencies_figure(effects: Mapping[str, RandomEffects]) -> Figure:
     """Frequencies of models with intervals, for one or more groups of people."""
-    names = next(iter(effects.values())).names
-    with styled():
-        figure, axes = canvas(WIDE, 0.9 + 0.42 * len(names) * max(1, 0.6 * len(effects)))
+    first = next(iter(effects.values()))
+    names = first.names
+    with canvas(WIDE, 0.9 + 0.42 * len(names) * max(1, 0.6 * len(effects))) as (figure, axes):
         step = 0.6 / max(1, len(effects) - 1) if len(effects) > 1 else 0.0
         for g, (label, one) in enumerate(effects.items()):
             places = -np.arange(len(names)) - (g * step - 0.3 * (len(effects) > 1))
@@ -53,9 +48,7 @@ def frequencies_figure(effects: Mapping[str, RandomEffects]) -> Figure:
             axes.errorbar(one.frequencies, places, xerr=errors, fmt=MARKERS[g % 7], color=COLOURS[g % 7], capsize=3, label=label)
         axes.axvline(1 / len(names), color=GREY, ls=":")
         axes.set_yticks(-np.arange(len(names)), names)
-        axes.set_ylim(-len(names) + 0.4, 0.6)
-        axes.set_xlim(0, 1)
-        axes.set_xlabel(f"frequency in the population ({100 * next(iter(effects.values())).interval:.0f} % intervals)")
+        axes.set(xlim=(0, 1), ylim=(-len(names) + 0.4, 0.6), xlabel=f"frequency in the population ({100 * first.interval:.0f} % intervals)")
         if len(effects) > 1:
             figure.legend(loc="outside lower center", ncols=min(4, len(effects)))
         return figure
@@ -64,30 +57,25 @@ def frequencies_figure(effects: Mapping[str, RandomEffects]) -> Figure:
 def parameters_figure(group: GroupParameters) -> Figure:
     """The population's mean of each parameter with its interval, and where most people are."""
     rows = group.rows()
-    with styled():
-        figure, axes = canvas(NARROW, 0.9 + 0.4 * len(rows))
+    with canvas(NARROW, 0.9 + 0.4 * len(rows)) as (figure, axes):
         for i, row in enumerate(rows):
             axes.plot([row["mean"] - row["spread"], row["mean"] + row["spread"]], [-i, -i], color=PALE, lw=8, solid_capstyle="butt")
             error = [[max(row["mean"] - row["mean_low"], 0)], [max(row["mean_high"] - row["mean"], 0)]]
             axes.errorbar([row["mean"]], [-i], xerr=error, fmt="o", color=OURS, capsize=3)
         axes.set_yticks(-np.arange(len(rows)), [row["parameter"] for row in rows])
-        axes.set_ylim(-len(rows) + 0.4, 0.6)
-        axes.set_title(group.model)
-        axes.set_xlabel("population mean (90 %), ± spread")
+        axes.set(ylim=(-len(rows) + 0.4, 0.6), title=group.model, xlabel="population mean (90 %), ± spread")
         return figure
 
 
 def differences_figure(differences: Sequence[ParameterDifference]) -> Figure:
     """Differences of population means with intervals, in units of the normal scale, on which all parameters are alike."""
-    with styled():
-        figure, axes = canvas(WIDE, 0.9 + 0.32 * len(differences))
+    with canvas(WIDE, 0.9 + 0.32 * len(differences)) as (figure, axes):
         for i, one in enumerate(differences):
             low, middle, high = np.quantile(one.normal, [0.05, 0.5, 0.95])
             axes.errorbar([middle], [-i], xerr=[[middle - low], [high - middle]], fmt="o", color=OURS, capsize=3)
         axes.axvline(0, color=GREY, ls=":")
-        axes.set_yticks(
-            -np.arange(len(differences)), [f"{one.model}.{one.parameter}: {one.first} - {one.second}" for one in differences], fontsize=8
-        )
+        labels = [f"{one.model}.{one.parameter}: {one.first} - {one.second}" for one in differences]
+        axes.set_yticks(-np.arange(len(differences)), labels, fontsize=8)
         axes.set_xlabel("difference, normal scale (90 %)")
         return figure
 
@@ -95,8 +83,7 @@ def differences_figure(differences: Sequence[ParameterDifference]) -> Figure:
 def predictive_figure(prediction: Prediction) -> Figure:
     """The group's average of each statistic, observed, and between which it would be in 95 % of simulated groups."""
     rows = prediction.rows()
-    with styled():
-        figure, axes = canvas(WIDE, 0.8 + 0.24 * len(rows))
+    with canvas(WIDE, 0.8 + 0.24 * len(rows)) as (figure, axes):
         places = -np.arange(len(rows))
         for place, row in zip(places, rows, strict=True):
             axes.plot([row["low"], row["high"]], [place, place], color=PALE, lw=7, solid_capstyle="butt")
@@ -113,21 +100,18 @@ def predictive_figure(prediction: Prediction) -> Figure:
 
 def curves_figure(prediction: Prediction, stems: Sequence[str], parts: Sequence[str]) -> Figure:
     """Statistics as a block goes on, observed and predicted by each model."""
-    with styled():
-        figure, axes = canvas(WIDE, 2.4)
-        for s, stem in enumerate(stems):
+    places_of = [np.arange(len(parts)) + s * (len(parts) + 0.7) for s in range(len(stems))]
+    with canvas(WIDE, 2.4) as (figure, axes):
+        for s, (stem, places) in enumerate(zip(stems, places_of, strict=True)):
             columns = [prediction.names.index(f"{stem}, {part}") for part in parts]
-            places = np.arange(len(parts)) + s * (len(parts) + 0.7)
             observed = [average(prediction.observed[:, column]) for column in columns]
             axes.plot(places, observed, "o-", color=EXACT, lw=2, label="observed" if s == 0 else None)
             for m, model in enumerate(prediction.models):
                 predicted = [average(prediction.predicted[m][:, column]) for column in columns]
-                axes.plot(
-                    places, predicted, MARKERS[(m + 2) % 7] + "--", color=COLOURS[m % 7], mfc="none", ms=5, label=model if s == 0 else None
-                )
+                look, label = MARKERS[(m + 2) % 7] + "--", model if s == 0 else None
+                axes.plot(places, predicted, look, color=COLOURS[m % 7], mfc="none", ms=5, label=label)
             axes.annotate(stem, (places.mean(), 0), (0, -34), xycoords=("data", "axes fraction"), textcoords="offset points", ha="center")
-        ticks = np.concatenate([np.arange(len(parts)) + s * (len(parts) + 0.7) for s in range(len(stems))])
-        axes.set_xticks(ticks, [part.split()[0] for part in parts] * len(stems))
+        axes.set_xticks(np.concatenate(places_of), [part.split()[0] for part in parts] * len(stems))
         axes.set_ylabel("average of the group")
         figure.legend(loc="outside upper center", ncols=min(4, len(prediction.models) + 1))
         return figure
@@ -135,15 +119,12 @@ def curves_figure(prediction: Prediction, stems: Sequence[str], parts: Sequence[
 
 def power_figure(curves: Mapping[str, PowerCurve], target: float) -> Figure:
     """The share of studies that are right, against the number of people."""
-    with styled():
-        figure, axes = canvas(WIDE, 2.6)
+    with canvas(WIDE, 2.6) as (figure, axes):
         for c, (label, curve) in enumerate(curves.items()):
-            axes.errorbar(
-                curve.sizes, curve.share, yerr=2 * curve.se, fmt=MARKERS[c % 7] + "-", color=COLOURS[c % 7], capsize=2, ms=5, label=label
-            )
+            look, colour = MARKERS[c % 7] + "-", COLOURS[c % 7]
+            axes.errorbar(curve.sizes, curve.share, yerr=2 * curve.se, fmt=look, color=colour, capsize=2, ms=5, label=label)
         axes.axhline(target, color=INK, ls=":", lw=1)
-        axes.set_ylim(0, 1.03)
-        axes.set_xlabel("people" if all(curve.groups == 1 for curve in curves.values()) else "people in each group")
-        axes.set_ylabel("share of studies that are right")
+        people = "people" if all(curve.groups == 1 for curve in curves.values()) else "people in each group"
+        axes.set(ylim=(0, 1.03), xlabel=people, ylabel="share of studies that are right")
         figure.legend(loc="outside lower center", ncols=2)
         return figure

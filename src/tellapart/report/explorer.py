@@ -6,7 +6,6 @@ them out.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Mapping, Sequence
@@ -28,19 +27,15 @@ class Number:
         name: "block 1, arm 2".
         id: Of its figure, unlike any other of the page.
         lines: SVG elements.
-        points: JSON of what the slider reads: for each value its place in the figure, and what to say.
+        points: What the slider reads: for each value its place in the figure, and what to say.
         recommended: Which of them is the recommended one.
-        count: How many they are.
-        said: What to say at the recommended value.
     """
 
     name: str
     id: str
     lines: str
-    points: str
+    points: list[tuple[float, float, str]]
     recommended: int
-    count: int
-    said: str
 
 
 def explorer(moved: Sequence[Mapping[str, Any]], space: DesignSpace, design: Any, nats: float) -> list[Number]:
@@ -69,9 +64,9 @@ def _number(
     x = LEFT + (WIDTH - LEFT - 8) * _share(values, variable)
     y, above, below = (_height(nats + part, ends) for part in (change, change + 2 * se, change - 2 * se))
     texts = [_text(variable, value, nats, c, s, i == recommended) for i, (value, c, s) in enumerate(zip(values, change, se, strict=True))]
-    points = [[round(float(a), 1), round(float(c), 1), text] for a, c, text in zip(x, y, texts, strict=True)]
+    points = [(round(float(a), 1), round(float(c), 1), text) for a, c, text in zip(x, y, texts, strict=True)]
     lines = _drawn(x, y, np.append(above, below[::-1]), recommended, [_value(variable, values[i]) for i in (0, -1)], ends)
-    return Number(f"block {b + 1}, {names[v]}", f"number-{b}-{v}", lines, json.dumps(points), recommended, len(points), texts[recommended])
+    return Number(f"block {b + 1}, {names[v]}", f"number-{b}-{v}", lines, points, recommended)
 
 
 def _share(values: Floats, variable: Variable) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 from ..nearby import Rounded
 from ..question import Question
@@ -15,14 +15,11 @@ from ..validation import words
 from . import adapting, figures
 from .citations import CHECKS, citations
 from .explorer import explorer
-from .style import filled, inline
+from .style import Panel, filled, panel
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..validation.calibration import Calibration
     from ..validation.suite import DesignValidation, Validation
-
 
 COMPARED = "randomly drawn comparison designs"
 COMMANDS = "tellapart design STUDY --fresh\ntellapart validate STUDY\ntellapart report STUDY"
@@ -33,15 +30,9 @@ class Content:
     """What a report is made of.
 
     Arguments:
-        name: Of the study.
-        task: What participants do.
-        question: What is to be learned of them.
-        search: How the design was found.
-        result: The run's result.json.
-        provenance: The run's provenance.json.
+        result, provenance: The run's result.json and provenance.json.
         validation: The run's checks, if it has been validated.
         curve: Points of the information curve, each with "blocks", "trials", "nats" and "se".
-        study_text: The study file.
         adaptive: What `tellapart adapt` kept, if it was asked.
         rounded: What `Rounded.to_json` gave of the rounding to be recommended, if the estimator knows other designs.
         moved: What `Moved.to_json` gave of each number of the design.
@@ -75,14 +66,6 @@ class Content:
         return format_design(self.task.design_space, design)
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A figure on the page: its SVG, and what it shows in words."""
-
-    svg: str
-    caption: str
-
-
 def render(content: Content) -> str:
     """The page as HTML."""
     return filled(
@@ -90,17 +73,18 @@ def render(content: Content) -> str:
         content=content,
         lead=recommendation(content),
         design=_design(content),
-        names=names_for_people(content.task.design_space.names),
+        header=["block", *names_for_people(content.task.design_space.names)],
+        rows=[[f"{b}", *(f"{value:.3f}" for value in row)] for b, row in enumerate(content.result["design"], 1)],
         counting=_counting(content),
         rounding=Rounded.from_json(content.rounded).in_words(content.task.design_space) if content.rounded else "",
         explored=explorer(content.moved, content.task.design_space, content.result["design"], content.result["information"]["nats"]),
         information=_information(content),
         curve=_curve(content),
-        adaptive=_adaptive(content),
-        confusion=_confusion(content),
-        recovery=_recovery(content),
-        averaged=_averaged(content),
-        calibration=_calibration(content),
+        adaptive=list(_adaptive(content)),
+        confusion=list(_confusion(content)),
+        recovery=list(_recovery(content)),
+        averaged=list(_averaged(content)),
+        calibration=list(_calibration(content)),
         tightness=_tightness(content),
         alternatives=_alternatives(content),
         search=_search(content),
@@ -144,12 +128,11 @@ def _counting(content: Content) -> str:
 
 def _design(content: Content) -> Panel:
     space, design = content.task.design_space, content.result["design"]
-    label = content.task.design_label
-    names = names_for_people(space.names)
+    label, names = content.task.design_label, names_for_people(space.names)
     figure = figures.design_figure(design, names, space.low, space.high, label)
     blocks = f"each of {space.blocks} blocks" if space.blocks > 1 else "the one block"
     caption = f"The recommended design: {label} of {', '.join(names)} in {blocks}."
-    return Panel(inline(figure, "design", f"{caption} {content.text_of(design)}"), caption)
+    return panel(figure, "design", caption, f" {content.text_of(design)}")
 
 
 def _information(content: Content) -> Panel | None:
@@ -158,7 +141,7 @@ def _information(content: Content) -> Panel | None:
         return None
     exact = {part.label: part.exact.middle for part in validation.designs if part.exact and part.exact.exact}
     figure = figures.information_figure(validation.comparison, content.question.most, exact)
-    return _panel(figure, "information", words.against_baseline_in_words(validation.comparison))
+    return panel(figure, "information", words.against_baseline_in_words(validation.comparison))
 
 
 def _curve(content: Content) -> Panel | None:
@@ -176,17 +159,16 @@ def _curve(content: Content) -> Panel | None:
         least = min((point["trials"] for point in enough), default=last["trials"])
         if least < last["trials"]:
             caption += f" About {least} trials per block tell what baseline designs tell with {last['trials']}."
-    return _panel(figure, "curve", caption)
+    return panel(figure, "curve", caption)
 
 
-def _adaptive(content: Content) -> list[Panel]:
+def _adaptive(content: Content) -> Iterator[Panel]:
     """What adapting is worth, and what different participants would be given."""
     kept, space = content.adaptive, content.task.design_space
-    if kept is None:
-        return []
-    given = adapting.given_figure(kept["designs"], names_for_people(space.names), space.low, space.high, content.result["design"])
-    caption = "What simulated participants were given, a line for each; dashed: the fixed design."
-    return [_panel(adapting.worth_figure(kept["curve"]), "adaptive", adapting.in_words(kept)), _panel(given, "given", caption)]
+    if kept is not None:
+        yield panel(adapting.worth_figure(kept["curve"]), "adaptive", adapting.in_words(kept))
+        given = adapting.given_figure(kept["designs"], names_for_people(space.names), space.low, space.high, content.result["design"])
+        yield panel(given, "given", "What simulated participants were given, a line for each; dashed: the fixed design.")
 
 
 def _pairs(content: Content) -> list[tuple[str, DesignValidation]]:
@@ -197,77 +179,67 @@ def _pairs(content: Content) -> list[tuple[str, DesignValidation]]:
     return [(headings.get(part.label, part.label), part) for part in content.validation.designs]
 
 
-def _confusion(content: Content) -> list[Panel]:
-    panels = []
+def _confusion(content: Content) -> Iterator[Panel]:
     for which, extra in (("confusion", ""), ("confusion_at", "\nat given parameters")):
         for heading, part in _pairs(content):
             matrix = getattr(part, which)
             if matrix is not None:
                 caption = f"{heading}{extra}. {words.confusion_in_words(matrix)}".replace("\n", " ")
-                panels.append(_panel(figures.confusion_figure(matrix, heading + extra), f"{which}-{part.label}", caption))
-    return panels
+                yield panel(figures.confusion_figure(matrix, heading + extra), f"{which}-{part.label}", caption)
 
 
-def _recovery(content: Content) -> list[Panel]:
+def _recovery(content: Content) -> Iterator[Panel]:
     """A panel for each parameter and design, those of a parameter side by side."""
     pairs = _pairs(content)
-    panels = []
     for number in range(len(pairs[0][1].recovery) if pairs else 0):
         for heading, part in pairs:
             one = part.recovery[number]
             figure = figures.recovery_figure(one, f"{one.model}: {one.parameter}\n{heading.lower()}")
-            panels.append(_panel(figure, f"recovery-{part.label}-{number}", f"{heading}. {words.recovery_in_words(one)}"))
-    return panels
+            yield panel(figure, f"recovery-{part.label}-{number}", f"{heading}. {words.recovery_in_words(one)}")
 
 
-def _averaged(content: Content) -> list[Panel]:
+def _averaged(content: Content) -> Iterator[Panel]:
     parts = {part.label: part.averaged for _, part in _pairs(content)}
-    panels = []
     for number, one in enumerate(parts.get("recommended", ())):
         others = {label: averaged[number] for label, averaged in parts.items() if label != "recommended"}
-        widths = f"{one.sd:.3g} at the recommended design" + "".join(
-            f" and {other.sd:.3g} at {label} designs" for label, other in others.items()
-        )
+        widths = f"{one.sd:.3g} at the recommended design"
+        widths += "".join(f" and {other.sd:.3g} at {label} designs" for label, other in others.items())
         caption = (
             f"{one.model}.{one.parameter}: posteriors of {one.n} participants whose true value is {one.truth:.3g}, averaged. Their average"
             f" width (standard deviation) is {widths}."
         )
         figure = figures.averaged_posterior_figure(one, others, f"{one.model}: {one.parameter}")
-        panels.append(_panel(figure, f"averaged-{number}", caption))
-    return panels
+        yield panel(figure, f"averaged-{number}", caption)
 
 
-def _calibration(content: Content) -> list[tuple[str, str, list[Panel]]]:
+def _calibration(content: Content) -> Iterator[tuple[str, str, list[Panel]]]:
     """For each design, with complete data and with missed trials: its heading, the verdict, and the figures behind it.
 
     Figures for missed trials are shown where there is something to see.
     """
-    sections = []
     for heading, part in _pairs(content):
         for number, (data, calibration) in enumerate([("complete data", part.calibration), *part.missed]):
             shown = number == 0 or not calibration.sound
-            panels = _calibration_panels(calibration, f"{heading},\n{data}", f"{part.label}-{number}") if shown else []
-            sections.append((f"{heading}, {data}", words.calibration_in_words(calibration), panels))
-    return sections
+            panels = _calibration_panels(calibration, f"{heading},\n{data}", f"{part.label}-{number}") if shown else ()
+            yield f"{heading}, {data}", words.calibration_in_words(calibration), list(panels)
 
 
-def _calibration_panels(calibration: Calibration, heading: str, name: str) -> list[Panel]:
-    panels, models = [], calibration.models
+def _calibration_panels(calibration: Calibration, heading: str, name: str) -> Iterator[Panel]:
+    models = calibration.models
     if models:
         caption = (
             f"Average distance of what was predicted from what happened: {100 * models.error:.1f} percentage points; perfect"
             f" predictions would show {100 * models.usual_error:.1f}."
         )
-        panels.append(_panel(figures.reliability_figure(models, heading), f"reliability-{name}", caption))
+        yield panel(figures.reliability_figure(models, heading), f"reliability-{name}", caption)
     for number, one in enumerate(calibration.parameters):
         subject = {"distance": f"{one.model}: all parameters together", "statistics": f"{one.model}: what plain statistics tell"}
         title = subject.get(one.by, f"{one.model}: {one.parameter}")
-        panels.append(_panel(figures.ranks_figure(one, title), f"ranks-{name}-{number}", f"{title}: {one.verdict}."))
+        yield panel(figures.ranks_figure(one, title), f"ranks-{name}-{number}", f"{title}: {one.verdict}.")
     values = [one for one in calibration.parameters if one.by == "value"]
     if values:
         caption = "How often intervals hold the true value, against how often they should."
-        panels.append(_panel(figures.coverage_figure(values, heading), f"coverage-{name}", caption))
-    return panels
+        yield panel(figures.coverage_figure(values, heading), f"coverage-{name}", caption)
 
 
 def _tightness(content: Content) -> list[tuple[str, str]]:
@@ -277,7 +249,6 @@ def _tightness(content: Content) -> list[tuple[str, str]]:
 
 def _alternatives(content: Content) -> list[tuple[str, str, str, str]]:
     """Other good designs: the design, its information, how far behind it is, and where it comes from."""
-    listed = content.result.get("alternatives") or []
     return [
         (
             content.text_of(one["design"]),
@@ -285,13 +256,13 @@ def _alternatives(content: Content) -> list[tuple[str, str, str, str]]:
             f"{one['behind']['nats']:+.3f} ± {one['behind']['se']:.3f}",
             "drawn at random" if one["drawn"] else "the search",
         )
-        for one in listed
+        for one in content.result.get("alternatives") or []
     ]
 
 
 def _search(content: Content) -> Panel | None:
     figure = figures.search_figure(content.result.get("trace") or [])
-    return None if figure is None else _panel(figure, "search", "How the estimate rose as the search went on.")
+    return None if figure is None else panel(figure, "search", "How the estimate rose as the search went on.")
 
 
 def _method(content: Content) -> list[str]:
@@ -347,7 +318,3 @@ def _facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts = [(key, str(provenance[key])) for key in keys if key in provenance]
     facts += [(f"seconds of {stage}", str(seconds)) for stage, seconds in provenance.get("stages", {}).items()]
     return facts + [(name, str(version)) for name, version in (provenance.get("packages") or {}).items()]
-
-
-def _panel(figure: Figure, name: str, caption: str) -> Panel:
-    return Panel(inline(figure, name, caption), caption)

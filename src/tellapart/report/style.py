@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator
 from xml.etree import ElementTree
@@ -61,12 +62,14 @@ def styled() -> Iterator[None]:
         yield
 
 
-def canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure with one pair of axes that needs no window and no global state."""
+@contextmanager
+def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
+    """A figure with one pair of axes that needs no window and no global state; what is drawn within has the look."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.add_subplot()
+    with styled():
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.add_subplot()
 
 
 def save(figure: Figure, path: Path) -> tuple[Path, Path]:
@@ -107,6 +110,19 @@ def inline(figure: Figure, name: str, title: str) -> str:
     said.text = title
     svg.insert(0, said)
     return ElementTree.tostring(svg, encoding="unicode").strip()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure on a page: its SVG, and what it shows in words."""
+
+    svg: str
+    caption: str
+
+
+def panel(figure: Figure, name: str, caption: str, more: str = "") -> Panel:
+    """The figure with its caption; those who cannot see it are told `more`."""
+    return Panel(inline(figure, name, caption + more), caption)
 
 
 def filled(template: str, **values: Any) -> str:

@@ -67,11 +67,10 @@ def calibration(participants: Participants, rng: np.random.Generator, false_alar
         rng: Breaks ties between a true value and draws, and draws models from q.
     """
     statistics = plain_statistics(participants.simulations.behavior, participants.task.fields)
-    about_models = participants.log_probabilities is not None
-    parts = [about_models] + [len(draws) + (len(draws) > 1) + bool(draws) for draws in participants.draws]
-    level, models = false_alarm / sum(parts), None
-    if participants.log_probabilities is not None:
-        log_q, model = participants.log_probabilities, participants.simulations.model
+    log_q, model = participants.log_probabilities, participants.simulations.model
+    questions = (log_q is not None) + sum(len(draws) + (len(draws) > 1) + bool(draws) for draws in participants.draws)
+    level, models = false_alarm / questions, None
+    if log_q is not None:
         foretold = foretell(statistics, np.eye(log_q.shape[1])[model] - np.exp(log_q))
         models = calibrate_models(model, log_q, level, rng, foretold)
     parameters = [part for m in range(len(participants.draws)) for part in _parameters(participants, m, statistics, level, rng)]
@@ -94,17 +93,16 @@ def foretell(statistics: Floats, residuals: Floats) -> Floats:
 
 def _parameters(participants: Participants, m: int, statistics: Floats, level: float, rng: np.random.Generator) -> list[RankCalibration]:
     """Each parameter of model `m` that was asked about, all of them together, and the direction of plain statistics."""
-    question, drawn = participants.question, participants.draws[m]
-    if not drawn or (participants.simulations.model == m).sum() < LEAST:
+    question, drawn, everybody = participants.question, participants.draws[m], participants.simulations.model == m
+    if not drawn or everybody.sum() < LEAST:
         return []
-    model, true, everybody = question.names[m], participants.simulations.truth(m), participants.simulations.model == m
+    model, true = question.names[m], participants.simulations.truth(m)
     n, count = next(iter(drawn.values())).shape
     n -= n % ROUND if n > 2 * ROUND else 0
     true, drawn = ({name: values[:n] for name, values in part.items()} for part in (true, drawn))
     parts = [calibrate_ranks(ranks_among(true[name], draws, rng), count, level, model, name) for name, draws in drawn.items()]
     priors = question.parameters(m)
-    truth = np.stack([prior.to_normal(true[name]) for name, prior in priors.items()], axis=-1)
-    draws = np.stack([prior.to_normal(drawn[name]) for name, prior in priors.items()], axis=-1)
+    truth, draws = (np.stack([prior.to_normal(part[name]) for name, prior in priors.items()], axis=-1) for part in (true, drawn))
     if len(drawn) > 1:
         parts.append(calibrate_ranks(ranks_among(*distances(truth, draws), rng), count, level, model, by="distance"))
     direction = foretell(statistics[everybody][:n], truth - draws.mean(1))

@@ -23,9 +23,8 @@ class BaselineComparison:
     """The information of the recommended design against that of randomly drawn comparison designs.
 
     Arguments:
-        recommended: Of the recommended design.
-        baseline: Of each baseline design.
-        mean: Their average.
+        recommended, baseline: Of the recommended design, and of each baseline design.
+        mean: The average of the latter.
         gain: What the recommended design tells more than that average, on the same participants.
         ahead: How many baseline designs tell less, on the same participants.
     """
@@ -51,16 +50,14 @@ class ExactComparison:
     Arguments:
         n: Participants.
         estimate: Information as the estimator has it.
-        lower: Information by likelihood is at least this.
-        upper: And at most this; equal to `lower` where every model knows its evidence.
+        lower, upper: Information by likelihood is between these; they are equal where every model knows its evidence.
         exact: Are the two as near as makes no difference?
         gap: What the estimator misses: their middle less the estimate. For an estimator that is a posterior, the average divergence of the
             exact posterior from it.
         at_most: What it misses at most, up to noise: `upper` less the estimate.
         model_divergence: The average Kullback-Leibler divergence of exact model probabilities from the estimator's.
-        confusion: The confusion matrix of the exact posterior.
-        estimated: The confusion matrix of the estimator, on the same participants.
-        largest_difference: The largest difference between the diagonals of the two.
+        confusion, estimated: The confusion matrices of the exact posterior and of the estimator.
+        largest_difference: The largest difference between their diagonals.
         largest_difference_se: Its standard error; small, since both face the same participants.
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +20,8 @@ class Confusion:
         models: M names.
         counts: counts[i][j], participants of model i whose most probable model is j.
         probabilities: probabilities[i][j], the average posterior probability of model j for participants of model i.
-        accuracy: How often the most probable model is the true one, models being as frequent as their prior says.
-        accuracy_se: Its standard error.
-        expected: The average posterior probability of the true model.
-        expected_se: Its standard error.
+        accuracy, accuracy_se: How often the most probable model is the true one, models being as frequent as their prior says.
+        expected, expected_se: The average posterior probability of the true model.
         chance: How often someone without data, who always says the model of the largest prior, is right.
     """
 
@@ -69,8 +66,5 @@ def confusion_matrix(question: Question, model: NDArray[np.intp], probabilities:
     means = [shares[model == m].mean(0) if (model == m).any() else np.zeros(size) for m in range(size)]
     accuracy = stratified((guess == model).astype(np.float64), model, prior)
     expected = stratified(shares[np.arange(len(model)), model], model, prior)
-    return Confusion(question.names, _rows(counts), _rows(means), *accuracy, *expected, max(prior))
-
-
-def _rows(table: Sequence[Any] | NDArray[Any]) -> tuple[tuple[Any, ...], ...]:
-    return tuple(tuple(row.tolist()) for row in table)
+    taken, probable = (tuple(tuple(row.tolist()) for row in table) for table in (counts, means))
+    return Confusion(question.names, taken, probable, *accuracy, *expected, max(prior))

@@ -29,6 +29,9 @@ from ..information.estimate import Floats
 DRAWS = 1000
 """Sets of models drawn for each question."""
 
+BINS = 10
+"""Of the reliability diagram."""
+
 LARGEST = 20.0
 """Exponents beyond this, or below 1 over it, are not told apart."""
 
@@ -38,8 +41,7 @@ class Bin:
     """Participants and models with similar predicted probabilities.
 
     Arguments:
-        low: Where the bin begins.
-        high: Where it ends.
+        low, high: Where the bin begins and ends.
         n: How many predictions fall into it.
         predicted: Their average.
         observed: How often they came true.
@@ -59,7 +61,6 @@ class ModelCalibration:
     """Calibration of model probabilities.
 
     Arguments:
-        verdict: In a word.
         p: The smallest p-value of the questions put, already multiplied by their number.
         exponent: b above; below 1 overconfident, above 1 underconfident.
         exponent_se: Its standard error.
@@ -68,7 +69,6 @@ class ModelCalibration:
         error: The expected calibration error: how far predictions are from what happens, on average over the bins.
         usual_error: What it would be on average if all predictions were right.
         bins: The reliability diagram.
-        n: Simulated participants.
     """
 
     verdict: str
@@ -83,12 +83,7 @@ class ModelCalibration:
 
 
 def calibrate_models(
-    model: NDArray[np.intp],
-    log_probabilities: ArrayLike,
-    level: float,
-    rng: np.random.Generator,
-    foretold: Floats | None = None,
-    bins: int = 10,
+    model: NDArray[np.intp], log_probabilities: ArrayLike, level: float, rng: np.random.Generator, foretold: Floats | None = None
 ) -> ModelCalibration:
     """Calibration of model probabilities.
 
@@ -107,17 +102,12 @@ def calibrate_models(
     shares = min(surprise(log_q, np.broadcast_to(one, log_q.shape), model, rng)[1] for one in one_each)
     seen = 1.0 if foretold is None else surprise(log_q[-len(foretold) :], foretold, model[-len(foretold) :], rng)[1]
     questions = 1 + len(one_each) + (foretold is not None)
-    word = "no error found"
-    if score * questions <= level:
-        word = "overconfident" if t < 0 else "underconfident"
-    elif shares * questions <= level:
-        word = "shifted"
-    elif seen * questions <= level:
-        word = "incomplete"
+    asked = {"overconfident" if t < 0 else "underconfident": score, "shifted": shares, "incomplete": seen}
+    word = next((word for word, p in asked.items() if p * questions <= level), "no error found")
     exponent = float(np.clip(1.0 + t, 1 / LARGEST, LARGEST))
     se = float(1.0 / np.sqrt(max(_tempered(log_q, exponent - 1.0)[2], 1e-12)))
-    diagram, error, usual = reliability(np.exp(log_q), model, bins, rng)
-    p = min(1.0, questions * min(score, shares, seen))
+    diagram, error, usual = reliability(np.exp(log_q), model, BINS, rng)
+    p = min(1.0, questions * min(asked.values()))
     return ModelCalibration(word, p, exponent, se, noticeable(log_q, level / questions), error, usual, diagram, len(log_q))
 
 
@@ -131,7 +121,7 @@ def surprise(log_q: Floats, values: Floats, model: NDArray[np.intp], rng: np.ran
     Returns:
         The t at which the sum is usual under q e^{t values}, and the p-value, for both sides together.
     """
-    rows, n = np.arange(len(model)), len(model)
+    rows = np.arange(len(model))
     observed = float(values[rows, model].sum())
 
     def tilted(t: float) -> Floats:
@@ -146,7 +136,7 @@ def surprise(log_q: Floats, values: Floats, model: NDArray[np.intp], rng: np.ran
     edges, weights = np.exp(proposal).cumsum(-1)[:, :-1], log_q - proposal
     nearly, total = 1e-9 * (1.0 + abs(observed)), 0.0
     for _ in range(0, draws, 50):
-        drawn = (rng.random((50, n, 1)) > edges).sum(-1)
+        drawn = (rng.random((50, len(rows), 1)) > edges).sum(-1)
         sums = values[rows, drawn].sum(-1)
         as_far = sums >= observed - nearly if t >= 0 else sums <= observed + nearly
         total += float(np.exp(weights[rows, drawn].sum(-1))[as_far].sum())

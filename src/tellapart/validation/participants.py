@@ -28,9 +28,6 @@ class Participants:
     """N simulated participants, and what an estimator says of them.
 
     Arguments:
-        task: What they did.
-        question: What was asked about them.
-        simulations: Who they are and what they did.
         log_probabilities: log q(model | y), (N, M), for questions about models.
         draws: For each model: each parameter asked about to draws (N_m, L), for the participants of that model.
     """

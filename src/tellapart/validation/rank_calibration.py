@@ -39,23 +39,17 @@ class RankCalibration:
     """Calibration of the posterior of one parameter of one model, or of all of them together.
 
     Arguments:
-        model: Its name.
-        parameter: Its name; empty for all parameters together.
+        model, parameter: Their names; the latter is empty for all parameters together.
         by: What draws are ordered by: the "value" of the parameter; "distance" from the middle of all draws, which tells whether parameters
             go together as they should; or the direction in which plain "statistics" would move them, see `calibration.py`.
-        verdict: In a word.
         p: The smallest p-value of the questions about spread and place, each already multiplied by their number.
         outside: Does the distribution of ranks leave its band?
-        n: Simulated participants.
         noticed: A posterior whose width is wrong by a factor below the first number or above the second would have been noticed in 9
             of 10 validations; None if none would.
         points: Where the distribution function is looked at, in (0, 1).
         difference: It, less that of a uniform distribution, at the points.
-        low: The band's lower end at the points.
-        high: Its upper end.
-        levels: Credible levels.
-        coverage: How often the central intervals of those levels hold the true value.
-        coverage_se: The standard errors, if the posterior is right.
+        low, high: The ends of the band at the points.
+        coverage, coverage_se: How often the central intervals of `levels` hold the true value; the error if the posterior is right.
     """
 
     model: str

@@ -38,15 +38,21 @@ UNSEEN = 8000
 
 
 class _Reader(nn.Module):
-    """Raw fields, trial by trial: averages, what follows what, and a recurrent network in both directions; then f(y) and flows of u."""
+    """Raw fields, trial by trial: averages, what follows what, and a recurrent network in both directions; then f(y) and flows of u.
 
-    def __init__(self, estimator: Estimator, units: int = 48, width: int = 128) -> None:
+    Arguments:
+        simulations: Some participants, who give fields their scale.
+    """
+
+    def __init__(self, estimator: Estimator, simulations: Simulations, units: int = 48, width: int = 128) -> None:
         super().__init__()
         import zuko
 
-        task, question = estimator.task, estimator.question
-        self.fields = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields)
-        seen = self.fields + features(task.design_space) + 1
+        self.task, question = estimator.task, estimator.question
+        recorded = self._raw(simulations)[simulations.behavior.mask].astype(np.float64)
+        self.centre, self.scale = recorded.mean(0), np.maximum(recorded.std(0), 1e-12)
+        self.fields = recorded.shape[1]
+        seen = self.fields + features(self.task.design_space) + 1
         self.recurrent = nn.GRU(seen, units, bidirectional=True, batch_first=True)
         self.first = nn.Linear(2 * units + seen + (self.fields + 1) ** 2, width)
         self.models = nn.Sequential(nn.Linear(width, width), nn.SiLU(), nn.Linear(width, len(question.models)))
@@ -59,8 +65,9 @@ class _Reader(nn.Module):
             nn.init.zeros_(layers[-1].weight)
             nn.init.zeros_(layers[-1].bias)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """A summary (N, width) of raw inputs (N, B, T, F), the mask last."""
+    def forward(self, simulations: Simulations) -> Tensor:
+        """A summary, (N, width), of raw fields on their scale, the design and the mask."""
+        inputs = self._inputs(simulations).to(self.first.weight.device)  # (N, B, T, F)
         n, blocks, trials, size = inputs.shape
         mask = inputs[..., -1:]
         total = mask.sum((1, 2)).clamp(min=1.0)
@@ -70,23 +77,14 @@ class _Reader(nn.Module):
         summary = torch.cat([(hidden * mask).sum((1, 2)), (inputs * mask).sum((1, 2)), pairs], dim=-1) / total
         return torch.nn.functional.silu(self.first(summary))
 
-
-class _Raw:
-    """Simulations as the reader sees them: raw fields on a scale of their own, the design, the mask."""
-
-    def __init__(self, estimator: Estimator, simulations: Simulations) -> None:
-        self.task = estimator.task
-        recorded = self._fields(simulations)[simulations.behavior.mask].astype(np.float64)
-        self.centre, self.scale = recorded.mean(0), np.maximum(recorded.std(0), 1e-12)
-
-    def __call__(self, simulations: Simulations) -> Tensor:
+    def _inputs(self, simulations: Simulations) -> Tensor:
         mask = simulations.behavior.mask
-        fields = np.clip((self._fields(simulations) - self.centre) / self.scale, -6.0, 6.0) * mask[..., None]
+        fields = np.clip((self._raw(simulations) - self.centre) / self.scale, -6.0, 6.0) * mask[..., None]
         design = describe(self.task.design_space, simulations.designs)[:, :, None, :]
         parts = [fields, np.broadcast_to(design, (*mask.shape, design.shape[-1])), mask[..., None]]
         return torch.from_numpy(np.concatenate(parts, axis=-1).astype(np.float32))
 
-    def _fields(self, simulations: Simulations) -> NDArray[np.floating[Any]]:
+    def _raw(self, simulations: Simulations) -> NDArray[np.floating[Any]]:
         recorded = simulations.behavior.fields
         return np.concatenate([field_features(recorded[f.name], f, one_hot=True) for f in self.task.fields], axis=-1)
 
@@ -119,14 +117,14 @@ def read_independently(
         designs = np.where(rng.random((count, 1, 1)) < share, design, drawn)
         return estimator.question.simulate(estimator.task, designs, count, rng)
 
-    raw = _Raw(estimator, simulated(0, 0, 1000, 0.5))
+    scale = simulated(0, 0, 1000, 0.5)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.default_rng(seed).integers(2**62)))
-        reader = _Reader(estimator).to(estimator.device)
+        reader = _Reader(estimator, scale).to(estimator.device)
     optimizer = torch.optim.Adam(reader.parameters(), lr=RATE)
     for step in range(steps):
         simulations = simulated(1, step, BATCH, 0.5)
-        loss = -_gain(estimator, reader, raw, simulations).mean()
+        loss = -_gain(estimator, reader, simulations).mean()
         optimizer.param_groups[0]["lr"] = RATE * 0.5 * (1 + math.cos(math.pi * step / steps))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -134,7 +132,7 @@ def read_independently(
         optimizer.step()
         progress(step + 1, steps, "an independent reader", f"gains {-loss.item():.3f} nats")
     reader.eval()
-    return tuple(_measured(estimator, reader, raw, simulated(2 + i, 0, unseen, share), steps) for i, share in enumerate(shares))
+    return tuple(_measured(estimator, reader, simulated(2 + i, 0, unseen, share), steps) for i, share in enumerate(shares))
 
 
 def readable(estimator: Estimator) -> bool:
@@ -142,11 +140,11 @@ def readable(estimator: Estimator) -> bool:
     return estimator.has_flows or not estimator.question.about_parameters
 
 
-def _measured(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulations, steps: int) -> Reading:
+def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, steps: int) -> Reading:
     """The gain on simulations that the reader has not seen."""
     question = estimator.question
     with torch.no_grad():
-        parts = [_gain(estimator, reader, raw, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
+        parts = [_gain(estimator, reader, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
         values, batch = torch.cat(parts).double().cpu().numpy(), estimator.prepare(simulations)
         if not question.about_parameters:  # the bound of a critic is less than what its model probabilities tell
             log_q = estimator.chunked(lambda part: estimator.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
@@ -157,10 +155,10 @@ def _measured(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Sim
     return Reading(gain, len(values), steps * BATCH)
 
 
-def _gain(estimator: Estimator, reader: _Reader, raw: _Raw, simulations: Simulations) -> Tensor:
+def _gain(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Tensor:
     """log r(v | y) - log q(v | y) of each participant, (N,)."""
     batch = estimator.prepare(simulations)
-    summary = reader(raw(simulations).to(estimator.device))
+    summary = reader(simulations)
     total = torch.zeros(len(batch), device=estimator.device)
     if estimator.question.about_models:
         with torch.no_grad():

@@ -6,7 +6,7 @@ is the parameter's own scale; for a prior with a long tail it keeps a few extrem
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Iterator
 
 import numpy as np
@@ -30,20 +30,14 @@ class Recovery:
     """How well one parameter of one model is recovered.
 
     Arguments:
-        model: Its name.
-        parameter: Its name.
-        n: Simulated participants.
         correlation: Of true values and posterior means.
         rank_correlation: Of their ranks, which extreme values do not move.
         rmse: Root of the mean squared difference of true values and posterior means.
         prior_rmse: The same for someone who has no data and always says the prior's mean.
-        coverage: How often the 90 % interval holds the true value.
-        coverage_se: Its standard error.
+        coverage, coverage_se: How often the 90 % interval holds the true value.
         contraction: 0: the data taught nothing; 1: all there is to know. See above.
-        truth: True values of the first participants.
-        mean: Their posterior means.
-        low: The 5 % quantiles of their posteriors.
-        high: The 95 % quantiles.
+        truth, mean: True values of the first participants, and their posterior means.
+        low, high: The 5 % and the 95 % quantiles of their posteriors.
     """
 
     model: str
@@ -103,16 +97,11 @@ class AveragedPosterior:
     """The marginal posterior of a parameter, averaged over participants who all have the same true parameters.
 
     Arguments:
-        model: Its name.
-        parameter: Its name.
         truth: The value that all participants have.
-        n: How many there are.
         edges: K + 1 edges of bins.
-        density: The average density in each bin, (K,).
-        prior: The prior density in each bin.
+        density, prior: The average posterior density and the prior density in each bin, (K,).
         sd: The average standard deviation of their posteriors.
-        exact: The same as `density` by likelihood, where there is one.
-        exact_sd: The same as `sd` by likelihood.
+        exact, exact_sd: The same as `density` and `sd` by likelihood, where there is one.
     """
 
     model: str
@@ -139,33 +128,34 @@ def averaged_posteriors(participants: Participants, bins: int = BINS, exact: boo
 
 def _averaged_of(participants: Participants, m: int, bins: int, exact: bool) -> Iterator[AveragedPosterior]:
     """Those of model number `m`."""
-    model, part = participants.question.models[m], participants.simulations.of(m)
-    if not len(part) or not participants.draws[m]:
+    question, part, drawn = participants.question, participants.simulations.of(m), participants.draws[m]
+    model, posterior = question.models[m], None
+    if not len(part) or not drawn:
         return
-    posterior = None
     if exact and isinstance(model, LikelihoodModel):
         posterior = exact_posterior(model, part.behavior, part.designs, participants.task)
-    for name, prior in participants.question.parameters(m).items():
-        averaged = _averaged(model.name, name, prior, part.truth(m)[name], participants.draws[m][name], bins)
-        yield averaged if posterior is None else _with_exact(averaged, posterior)
+    for name, prior in question.parameters(m).items():
+        draws, edges = drawn[name], _edges(prior, bins)
+        width = edges[1] - edges[0]
+        density, before = np.histogram(draws, edges)[0] / draws.size / width, np.diff(prior.cdf(edges)) / width
+        truth, sd = float(part.truth(m)[name][0]), float(draws.std(-1, ddof=1).mean())
+        by_likelihood = _exactly(posterior, name, edges) if posterior else (None, None)
+        yield AveragedPosterior(model.name, name, truth, len(part), plain(edges), plain(density), plain(before), sd, *by_likelihood)
 
 
-def _averaged(model: str, name: str, prior: Prior, truth: Floats, draws: Floats, bins: int) -> AveragedPosterior:
+def _edges(prior: Prior, bins: int) -> Floats:
+    """The edges of bins over nearly all of a prior, (K + 1,); a bin for each of its levels, if it has some."""
     low, high = prior.quantile([0.0, 1.0])
     if not np.isfinite([low, high]).all():
         low, high = prior.quantile([0.005, 0.98])
-    edges = np.arange(low - 0.5, high + 1.0) if prior.discrete else np.linspace(low, high, bins + 1)
-    width = edges[1] - edges[0]
-    density, before = np.histogram(draws, edges)[0] / draws.size / width, np.diff(prior.cdf(edges)) / width
-    sd = float(draws.std(-1, ddof=1).mean())
-    return AveragedPosterior(model, name, float(truth[0]), len(truth), plain(edges), plain(density), plain(before), sd)
+    return np.arange(low - 0.5, high + 1.0) if prior.discrete else np.linspace(low, high, bins + 1)
 
 
-def _with_exact(part: AveragedPosterior, posterior: ExactPosterior) -> AveragedPosterior:
-    name = part.parameter
+def _exactly(posterior: ExactPosterior, name: str, edges: Floats) -> tuple[tuple[float, ...], float]:
+    """The average density of a parameter's exact posteriors in bins, and their average standard deviation."""
     average = ExactPosterior(posterior.nodes, {name: posterior.weights[name].mean(0, keepdims=True)})
-    below = [average.cdf(name, [edge])[0] for edge in part.edges]
-    return replace(part, exact=plain(np.diff(below) / np.diff(part.edges)), exact_sd=float(posterior.sd(name).mean()))
+    below = [average.cdf(name, [edge])[0] for edge in edges]
+    return plain(np.diff(below) / np.diff(edges)), float(posterior.sd(name).mean())
 
 
 def _correlation(one: Floats, other: Floats) -> float:

@@ -87,19 +87,15 @@ def _runs(values: NDArray[Any], mask: Mask) -> tuple[Floats, Floats]:
     The second is the standard deviation of the lengths of all runs over their mean: 0 for someone who changes every fifth trial.
     """
     n, blocks, trials = values.shape
-    run, longest = np.zeros((n, blocks)), np.zeros((n, blocks))
-    count, total, squares = np.zeros(n), np.zeros(n), np.zeros(n)
-    for t in range(trials + 1):
-        goes_on = np.zeros((n, blocks), bool)
-        if 0 < t < trials:
-            goes_on = (values[:, :, t] == values[:, :, t - 1]) & mask[:, :, t] & mask[:, :, t - 1]
-        ended = np.where(goes_on, 0.0, run)
-        count, total, squares = count + (ended > 0).sum(1), total + ended.sum(1), squares + (ended**2).sum(1)
-        run = np.where(goes_on, run + 1.0, mask[:, :, t] if t < trials else 0.0)
-        longest = np.maximum(longest, run)
+    goes_on = np.zeros(values.shape, bool)
+    goes_on[:, :, 1:] = _repeats(values, 1) & _both(mask, 1)
+    begin = np.flatnonzero(mask & ~goes_on)  # of each run; what is missed before the next one counts as nothing
+    length, longest = np.add.reduceat(mask.ravel().astype(np.float64), begin), np.zeros(n * blocks)
+    np.maximum.at(longest, begin // trials, length)
+    count, total, squares = (np.bincount(begin // (blocks * trials), weights, n) for weights in (np.ones(len(begin)), length, length**2))
     mean = total / np.maximum(count, 1)
     spread = np.sqrt(np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0)) / np.maximum(mean, 1.0)  # a run has a trial at least
-    return np.asarray((longest / np.maximum(mask.sum(2), 1)).mean(1)), np.asarray(spread)
+    return np.asarray((longest.reshape(n, blocks) / np.maximum(mask.sum(2), 1)).mean(1)), np.asarray(spread)
 
 
 def _moments(values: Floats, mask: Mask) -> list[Floats]:

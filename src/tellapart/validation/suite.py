@@ -51,11 +51,9 @@ class DesignValidation:
     Arguments:
         label: "recommended" or "baseline".
         design: (B, V) as nested tuples; None for baseline designs, of which every participant has one.
-        n: Simulated participants.
-        failed: How many could not be simulated, so that others took their places.
+        failed: How many participants could not be simulated, so that others took their places.
         confusion: Which model is taken for which, parameters from the prior.
         confusion_at: The same at given parameters.
-        recovery: Of each parameter.
         averaged: Averaged marginal posteriors at given parameters.
         calibration: Are probabilities as good as they say, for complete data?
         missed: Are they for participants who missed up to half of the trials, and for those who missed more? With who they are, in words;
@@ -88,7 +86,6 @@ class Validation:
         parameters: The given parameters: model to parameter to value.
         designs: The recommended design, then baseline designs if the estimator serves them.
         comparison: Information against baseline designs.
-        seed: Where randomness started.
         version: Of this form: checks of another one are made again.
     """
 
@@ -145,31 +142,22 @@ def validate(
         n_reader: Participants that an independent reader learns from, where likelihoods do not tell how much is missing; 0 for none.
         false_alarm: How often a perfect estimator may be complained about, at each design.
     """
-    question, task = estimator.question, estimator.task
-    at, exact = _true_values(question, parameters or {}), n_exact if have_likelihoods(question.models) else 0
-    count = 2 if every_design else 1
-    checker = _Checker(estimator, at, n, n_at, exact, false_alarm, seed, count, progress)
-    recommended = np.asarray(design, dtype=np.float64)
-    checked = [checker.check(0, "recommended", recommended)]
-    habit = task.baseline(max(2 * n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE])) if every_design else None
-    if habit is not None:
-        checked.append(checker.check(1, "baseline", habit))
-    told = all(part.exact and part.exact.exact for part in checked)
-    readings = () if told or not n_reader else _read(estimator, recommended, habit, n_reader, (seed, PURPOSE, 1 + count), progress)
-    checked = [replace(part, reading=reading) for part, reading in zip(checked, readings or [None] * count, strict=True)]
-    comparison = against_baseline(information, baseline) if information and baseline else None
-    return Validation(question.goal, question.names, at, tuple(checked), comparison, seed)
-
-
-def _read(
-    estimator: Estimator, design: Floats, habit: Floats | None, n: int, seed: tuple[int, ...], progress: Progress
-) -> tuple[Reading, ...]:
-    """What an independent reader finds that the estimator missed; nothing if it cannot start from the estimator's answer."""
     from .reader import read_independently, readable
 
-    if not readable(estimator):
-        return ()
-    return read_independently(estimator, design, habit, seed, n, progress=progress)
+    question, task = estimator.question, estimator.task
+    at, exact = _true_values(question, parameters or {}), n_exact if have_likelihoods(question.models) else 0
+    where = {"recommended": np.asarray(design, dtype=np.float64)}
+    if every_design:
+        where["baseline"] = task.baseline(max(2 * n, n_at * len(question.models)), np.random.default_rng([seed, PURPOSE]))
+    checker = _Checker(estimator, at, n, n_at, exact, false_alarm, seed, len(where), progress)
+    checked = [checker.check(place, label, designs) for place, (label, designs) in enumerate(where.items())]
+    told = all(part.exact and part.exact.exact for part in checked)
+    if n_reader and not told and readable(estimator):
+        seeds = (seed, PURPOSE, 1 + len(where))
+        readings = read_independently(estimator, where["recommended"], where.get("baseline"), seeds, n_reader, progress=progress)
+        checked = [replace(part, reading=reading) for part, reading in zip(checked, readings, strict=True)]
+    comparison = against_baseline(information, baseline) if information and baseline else None
+    return Validation(question.goal, question.names, at, tuple(checked), comparison, seed)
 
 
 def _true_values(question: Question, given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:

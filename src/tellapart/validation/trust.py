@@ -108,7 +108,7 @@ def trust(
         seed: Where their randomness starts.
     """
     task, names = estimator.task, estimator.question.names
-    people, where = _whole(task.check(behavior), task), task.design_space.check_many(designs, len(behavior))
+    people, where = whole(task.check(behavior), task), task.design_space.check_many(designs, len(behavior))
     p, failed, done = np.zeros((len(behavior), len(names))), 0, 0
     with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
         for chosen in _alike(where):
@@ -228,11 +228,12 @@ def _reach(mask: Mask) -> NDArray[np.intp]:
     return np.where(mask.any(2), mask.shape[2] - mask[:, :, ::-1].argmax(2), 0)
 
 
-def _whole(behavior: Behavior, task: Task) -> Behavior:
+def whole(behavior: Behavior, task: Task) -> Behavior:
     """Behavior with all blocks and trials of the task, those beyond its own being missed."""
     _, blocks, trials = behavior.shape
     more = ((0, 0), (0, task.blocks - blocks), (0, task.trials - trials))
-    return Behavior({name: np.pad(values, more) for name, values in behavior.fields.items()}, np.pad(behavior.mask, more))
+    fields = {name: np.pad(values, more) for name, values in behavior.fields.items()}
+    return Behavior(fields, np.pad(behavior.mask, more), behavior.participants)
 
 
 def _alike(rows: NDArray[Any]) -> Iterator[NDArray[np.intp]]:

@@ -10,10 +10,8 @@ from typing import Callable
 
 import numpy as np
 
-from ..behavior import Behavior
-from ..errors import StudyError
-from ..tasks.base import Task
-from ..tasks.space import Floats
+from tellapart import Behavior, StudyError, Task
+from tellapart.tasks.space import Floats
 
 Decide = Callable[[Behavior, Floats, int], Floats]
 """decide(behavior, designs, block): the row (V,) for a block of one participant (1, B, T), run at designs (B, V)."""
