@@ -249,3 +249,22 @@ def test_simulated_people_go_on_when_the_server_closes_an_idle_connection(sqlite
         first = client.post("/researcher/simulated", "the-token", {"name": "x"})
         client._local.connection.sock.shutdown(2)
         assert client.post("/researcher/simulated", "the-token", {"name": "x"})["label"] == first["label"]
+
+
+def test_a_request_that_is_overtaken_does_not_begin_the_next_block_with_the_row_of_this_one(database):
+    """Asked twice for a block, as a page does that was not heard; by the time the first is answered, the whole block was played."""
+    asked = []
+
+    def policy(behavior, designs, block):
+        asked.append(block)
+        if len(asked) == 1:
+            play_block(sessions, key)
+        return None
+
+    sessions = Sessions(plan_of(bandit(), [DESIGN], policy=policy, policy_seconds=60.0, order="designed"), database)
+    key = sessions.start(somebody()).key
+    with pytest.raises(Refused, match="order"):
+        sessions.begin(key)
+    assert sessions.begin(key).position == 1
+    with database.reading() as connection:
+        assert store.design_of(connection, store.session_of_person(connection, somebody())).tolist() == DESIGN

@@ -128,14 +128,14 @@ class Sessions:
             there = store.block_of(connection, session.id, session.position, session.attempt)
             environment = playing.environment_of(self.plan, session, store.design_of(connection, session))
         row = None if there else self._asking.row(environment.behavior, environment.designs[0], session.position)  # with no lock held
+        place = (session.position, session.attempt)
         with self.database.writing() as connection:
             session, now = self._taking_part(connection, key), self.clock()
             block = store.block_of(connection, session.id, session.position, session.attempt)
-            if block is None and row is None:
-                raise Refused("order", session=session)
-            if block is None and row is not None:
+            if block is None and row is not None and place == (session.position, session.attempt):
                 block = playing.new_block(connection, self.plan, session, row, now)
-            assert block is not None
+            if block is None:  # played on meanwhile by another request: the row is not of this block
+                raise Refused("order", session=session)
             store.change_session(connection, session.id, seen=now, away=False)
             if block.trials:
                 return playing.begun(connection, self.plan, session, block)
