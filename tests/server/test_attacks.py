@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
@@ -268,3 +268,51 @@ def test_a_request_that_is_overtaken_does_not_begin_the_next_block_with_the_row_
     assert sessions.begin(key).position == 1
     with database.reading() as connection:
         assert store.design_of(connection, store.session_of_person(connection, somebody())).tolist() == DESIGN
+
+
+def rewards_first_certain_then_impossible(database, clock):
+    """A policy whose first row always rewards and whose later ones never do, so that outcomes tell which row was played."""
+    rows = iter([[1.0] * 3] + [[0.0] * 3] * 9)
+    return Sessions(plan_of(bandit(), [DESIGN], policy=lambda *_: next(rows), policy_seconds=60.0), database, clock)
+
+
+def begin_and_save_in_a_commit_that_fails(sessions, key, monkeypatch):
+    """As on a full disk, where the answers of all who share a commit are given up."""
+    failures = iter([None, OSError("the disk is full")])
+    with monkeypatch.context() as patch, sessions.database.writing() as connection:
+
+        @contextmanager
+        def shared():
+            yield connection
+            if failure := next(failures):
+                raise failure
+
+        patch.setattr(sessions.database, "writing", shared)
+        sessions.begin(key)
+        sessions.save(key, 0, 0, [choose(0)])
+
+
+def test_a_block_whose_commit_failed_is_not_played_from_memory(database, clock, monkeypatch):
+    """Begun again, it may be another one."""
+    sessions = rewards_first_certain_then_impossible(database, clock)
+    key = sessions.start(somebody()).key
+    with pytest.raises(OSError, match="full"):
+        begin_and_save_in_a_commit_that_fails(sessions, key, monkeypatch)
+    sessions.begin(key)
+    assert sessions.save(key, 0, 0, [choose(0)]).outcomes == [{"reward": 0}]
+
+
+def test_who_gets_a_label_again_from_a_backup_plays_a_block_of_their_own(database, clock):
+    """A backup of PostgreSQL can be put in place while the server runs, and then knows less than the server's memory."""
+    sessions = rewards_first_certain_then_impossible(database, clock)
+    key = sessions.start(somebody("before")).key
+    sessions.begin(key)
+    assert sessions.save(key, 0, 0, [choose(0)]).outcomes == [{"reward": 1}]
+    with database.writing() as connection:
+        store.forget(connection, "p0001")
+        store.change_experiment(connection, number=0)
+    clock.advance(minutes=1)
+    after = sessions.start(somebody("after"))
+    sessions.begin(after.key)
+    assert after.label == "p0001"
+    assert sessions.save(after.key, 0, 0, [choose(0)]).outcomes == [{"reward": 0}]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 import time
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
@@ -71,7 +72,8 @@ class Sessions:
 
     def __init__(self, plan: Plan, database: Database, clock: Callable[[], float] = time.time, seed: int | None = None) -> None:
         self.plan, self.database, self.clock = plan, database, clock
-        self._being_played: dict[tuple[str, int, int], tuple[Block, Floats]] = {}
+        self._being_played: dict[tuple[Any, ...], tuple[Block, Floats]] = {}
+        self._holding = threading.Lock()
         self._asking = Asking(plan.policy, plan.task, plan.settings.policy_seconds)
         with database.writing() as connection:
             store.found(connection, plan, seed)
@@ -148,9 +150,10 @@ class Sessions:
         with self.database.writing() as connection:
             session = self._taking_part(connection, key)
             present = (position, attempt) == (session.position, session.attempt)
-            block, design = (
-                self._begun(connection, session) if present else (store.block_of(connection, session.id, position, attempt), None)
-            )
+            place = (session.label, session.started, position, attempt)  # a label comes again only if a backup is put in place
+            block, design = self._being_played.get(place) or (store.block_of(connection, session.id, position, attempt), None)
+            if present and block is not None and design is None:
+                design = store.design_of(connection, session)
             if block is None or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
                 raise Refused("order", session=session)
             new = [trial for trial in given if trial.trial >= session.trial] if present else []
@@ -164,20 +167,17 @@ class Sessions:
             if [trial.trial for trial in recorded] != numbers:
                 raise Refused("order", session=session)
             outcomes = [trial.outcomes for trial in recorded]
-            return Saved(outcomes, *playing.place_of(session), playing.following(self.plan, session, block))
+            saved = Saved(outcomes, *playing.place_of(session), playing.following(self.plan, session, block))
+        if design is not None:
+            self._hold(place, block, design)  # now that it is on disk: what shares a commit that fails was never begun
+        return saved
 
-    def _begun(self, connection: Connection, session: Session) -> tuple[Block | None, Floats | None]:
-        """The present block and the design, if the block was begun. They do not change while it is played, so they are read once."""
-        place = (session.label, session.position, session.attempt)  # a label is never given again, not even if somebody is forgotten
-        begun = self._being_played.get(place)
-        if begun is None:
-            block = store.block_of(connection, session.id, session.position, session.attempt)
-            if block is None:
-                return None, None
-            begun = self._being_played[place] = block, store.design_of(connection, session)
+    def _hold(self, place: tuple[Any, ...], block: Block, design: Floats) -> None:
+        """Keep a block and the design in memory: they do not change while it is played, so they are read once."""
+        with self._holding:
+            self._being_played[place] = block, design
             while len(self._being_played) > MOST_BEING_PLAYED:
-                self._being_played.pop(next(iter(self._being_played)), None)
-        return begun
+                del self._being_played[next(iter(self._being_played))]
 
     def finish(self, key: str) -> tuple[int, str | None]:
         """The end, once every trial is recorded: how many there are, and the link for those who completed."""
