@@ -236,6 +236,27 @@ def test_a_closed_tab_leaves_nothing_unsent_for_good(context, asked, sqlite):
         assert len(collect(connection, questions().task).rows) == 2
 
 
+FILL = """() => { let number = 0; for (let size = 1 << 20; size; size >>= 1)
+  try { for (;;) localStorage.setItem(`full-${number++}`, "x".repeat(size)); } catch { /* a smaller one may fit */ } }"""
+
+
+@pytest.mark.parametrize("kind", ["bandit", "asked"])
+def test_a_storage_that_is_full_does_not_hold_up(context, kind, sqlite, request):
+    """What the device cannot keep is kept in memory, not read back as it was before."""
+    address = request.getfixturevalue(kind)
+    page = context.new_page()
+    consent(page, address)
+    to_first_trial(page)
+    choose(page, "1")
+    ready(page).wait_for()
+    page.evaluate(FILL)
+    for _ in range(2 if kind == "bandit" else 3):
+        choose(page, "2")
+    page.get_by_role("heading", name="Part 2 of 2").wait_for()
+    with sqlite.reading() as connection:
+        assert len(collect(connection, (quick() if kind == "bandit" else questions()).task).rows) == (3 if kind == "bandit" else 4)
+
+
 def test_two_tabs_are_one_participant(context, bandit, sqlite):
     first, second = context.new_page(), context.new_page()
     consent(first, bandit)

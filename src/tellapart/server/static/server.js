@@ -12,19 +12,18 @@ export class Refusal extends Error {
   }
 }
 
-// Storage that survives the tab; where the browser forbids it, memory.
+// Storage that survives the tab; where the browser forbids it or it is full, memory.
 class Keep {
   constructor(prefix) {
     this.prefix = prefix;
-    this.memory = new Map();
+    this.memory = new Map(); // what is not in storage, or not as it is now
   }
   get(name) {
-    try { const text = localStorage.getItem(this.prefix + name); if (text !== null) return JSON.parse(text); } catch { /* forbidden or damaged */ }
-    return this.memory.get(name) ?? null;
+    if (this.memory.has(name)) return this.memory.get(name);
+    try { return JSON.parse(localStorage.getItem(this.prefix + name)); } catch { return null; /* forbidden or damaged */ }
   }
   set(name, value) {
-    this.memory.set(name, value);
-    try { localStorage.setItem(this.prefix + name, JSON.stringify(value)); } catch { /* forbidden or full */ }
+    try { localStorage.setItem(this.prefix + name, JSON.stringify(value)); this.memory.delete(name); } catch { this.memory.set(name, value); }
   }
 }
 
