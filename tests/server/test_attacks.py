@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.cli import app as commands
+from tellapart.server import analysis, store
 from tellapart.server import database as databases
-from tellapart.server import store
 from tellapart.server.analysis import Analyst
 from tellapart.server.app import create_app
 from tellapart.server.database import Database, sqlite_url
@@ -59,6 +59,29 @@ def test_who_is_forgotten_is_forgotten_by_the_analysis_too(sessions):
         store.forget(connection, "p0001")
     analyst.look()
     assert analyst.summary()["participants"] == 0
+
+
+def test_the_analysis_goes_on_after_a_database_that_was_away(sessions, monkeypatch):
+    """Restarted, it breaks the connections that were kept; the first to use one fails."""
+    read, met = sessions.database.reading, threading.Event()
+
+    def away_once():
+        if met.is_set():
+            return read()
+        met.set()
+        raise OperationalError("SELECT", {}, ConnectionError("terminated"))
+
+    play_all(sessions, sessions.start(somebody()).key)
+    monkeypatch.setattr(analysis, "EVERY", 0.01)
+    monkeypatch.setattr(sessions.database, "reading", away_once)
+    analyst, told = Analyst(sessions), threading.Event()
+    analyst._reader = lambda people: told.set() or (np.full((len(people.labels), 3), 1 / 3), None)
+    analyst.start()
+    assert told.wait(30)
+    analyst.stop()
+    analyst._thread.join()
+    assert analyst.summary()["participants"] == 1
+    assert analyst.note == ""
 
 
 def test_forgetting_while_somebody_reads_says_that_traces_are_left(tmp_path, monkeypatch):

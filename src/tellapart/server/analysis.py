@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.exc import DBAPIError
 
 from . import store
 from .collected import Collected, collect
@@ -91,6 +92,8 @@ class Analyst:
         while not self._stopped.wait(EVERY):
             try:
                 self.look()
+            except DBAPIError:
+                log.warning("the analysis could not read the database, and tries again")
             except Exception as error:  # the experiment goes on without it
                 self.note = f"the analysis failed: {error}"
                 log.exception("the analysis failed")
