@@ -169,7 +169,7 @@ class HalfNormal(Prior):
         return _scipy("halfnorm", scale=self.sigma)
 
 
-class _Levels(Prior):
+class Levels(Prior):
     """A prior over the whole numbers lowest, lowest + 1, …"""
 
     discrete: ClassVar[bool] = True
@@ -188,12 +188,12 @@ class _Levels(Prior):
         return _scipy("rv_discrete", values=(tuple(self.levels), tuple(self.weights)))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        place = np.searchsorted(self._edges[1:-1], np.asarray(u, dtype=np.float64), side="left")
+        place = np.searchsorted(self.edges[1:-1], np.asarray(u, dtype=np.float64), side="left")
         return self.levels[place]
 
     def cdf(self, theta: ArrayLike) -> Floats:
         """The share of the prior at or below `theta`."""
-        return self._edges[np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64), side="right")]
+        return self.edges[np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64), side="right")]
 
     def log_density(self, theta: ArrayLike) -> Floats:
         """Log probability of the level `theta`; -inf for what is no level."""
@@ -203,11 +203,11 @@ class _Levels(Prior):
         from scipy.special import ndtri
 
         place = np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64))
-        u = self._edges[place] + self.weights[place] * np.asarray(within, dtype=np.float64)
+        u = self.edges[place] + self.weights[place] * np.asarray(within, dtype=np.float64)
         return np.asarray(ndtri(np.clip(u, _TINY, 1 - _TINY)), dtype=np.float64)
 
     @property
-    def _edges(self) -> Floats:
+    def edges(self) -> Floats:
         """Where the steps of the cdf begin and end, (L + 1,)."""
         edges = np.concatenate([[0.0], np.cumsum(self.weights)])
         edges[-1] = 1.0
@@ -215,7 +215,7 @@ class _Levels(Prior):
 
 
 @dataclass(frozen=True)
-class Categorical(_Levels):
+class Categorical(Levels):
     """One of the levels 0 … L - 1, with the given probabilities."""
 
     probabilities: tuple[float, ...] = (0.5, 0.5)
@@ -237,7 +237,7 @@ class Categorical(_Levels):
 
 
 @dataclass(frozen=True)
-class Integers(_Levels):
+class Integers(Levels):
     """The whole numbers from `low` to `high`, both included, equally probable."""
 
     low: int = 0

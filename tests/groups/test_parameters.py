@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from exact_hierarchy import hyperposterior, individual_draws, likelihoods, simulate_group
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
-from tellapart import AEG, DataError, LogNormal, Uniform
-from tellapart.groups.parameters import compare_conditions, compare_groups, group_parameters, population
+from tellapart import AEG, Categorical, DataError, Integers, LogNormal, Uniform
+from tellapart.groups.parameters import GroupParameters, compare_conditions, compare_groups, group_parameters, population
 
 PRIORS = {"x": Uniform()}
 
@@ -82,6 +82,40 @@ def test_the_population_on_the_scale_of_the_parameter():
     mean, sd = population(LogNormal(), np.array([0.3]), np.array([0.5]))
     assert mean[0] == pytest.approx(np.exp(0.3 + 0.125), rel=1e-6)
     assert sd[0] == pytest.approx(np.exp(0.3 + 0.125) * np.sqrt(np.exp(0.25) - 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("prior", [Categorical((0.5, 0.5)), Categorical((0.2, 0.3, 0.5)), Integers(1, 5)], ids=str)
+def test_the_population_of_a_parameter_with_levels(prior):
+    """The share of each level is that of the normal population between the ends of its step."""
+    mu, sigma = (values.reshape(-1) for values in np.meshgrid([-0.8, 0.0, 0.1], [0.05, 0.5, 1.0]))
+    ends = norm.ppf(np.cumsum(prior.weights)[:-1])
+    shares = np.diff([np.zeros(9), *(norm.cdf(end, mu, sigma) for end in ends), np.ones(9)], axis=0)
+    mean, sd = population(prior, mu, sigma)
+    assert mean == pytest.approx(prior.levels @ shares, abs=1e-12)
+    assert sd == pytest.approx(np.sqrt(np.maximum(prior.levels**2 @ shares - mean**2, 0.0)), abs=1e-6)
+
+
+def known_group(prior, mu, sigma, draws):
+    """Group parameters of which all but nothing is unknown: four chains of draws on the normal scale."""
+    rng = np.random.default_rng(draws)
+    mus, sigmas = (value + 1e-3 * rng.standard_normal((4, draws, 1)) for value in (mu, sigma))
+    return GroupParameters("m", {"x": prior}, mus, sigmas, np.ones(5), np.zeros((2, 5, 1)), np.full(5, 1e3), np.arange(5))
+
+
+def test_the_larger_mean_is_that_of_the_parameter_itself():
+    """exp of N(0, 1) has the mean 1.65, exp of N(0.3, 0.1) the mean 1.36, though 0.3 is above 0."""
+    wide, narrow = known_group(LogNormal(), 0.0, 1.0, 50), known_group(LogNormal(), 0.3, 0.1, 50)
+    row = compare_groups(wide, narrow, ("wide", "narrow"))[0].row()
+    assert row["difference"] == pytest.approx(np.exp(0.5) - np.exp(0.305), abs=0.01)
+    assert row["probability_larger"] == 1.0
+
+
+@pytest.mark.parametrize("draws", [(60, 40), (40, 60)], ids=str)
+def test_groups_of_which_there_are_different_numbers_of_draws(draws):
+    """Chains of large groups are shorter, and keep other numbers of draws."""
+    one, other = (known_group(Uniform(), mu, 0.5, count) for mu, count in zip((0.5, 0.0), draws, strict=True))
+    difference = compare_groups(one, other, ("one", "other"))[0]
+    assert difference.normal == pytest.approx(np.full(160, 0.5), abs=0.01)
 
 
 def test_two_groups_that_differ_and_two_that_do_not():

@@ -16,9 +16,10 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from ..errors import DataError
-from ..priors import Prior
+from ..priors import Levels, Prior
 from ..threads import available_cores
 from .chain import run_chain
 from .frequencies import Floats
@@ -90,6 +91,10 @@ def summary(mean: Floats, spread: Floats, interval: float) -> dict[str, float]:
 
 def population(prior: Prior, mu: Floats, sigma: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of a parameter whose normal scale is N(mu, sigma), for each of S pairs; (S,) each."""
+    if isinstance(prior, Levels):
+        shares = np.diff(ndtr((ndtri(prior.edges) - mu[:, None]) / sigma[:, None]), axis=1)
+        mean = shares @ prior.levels
+        return mean, np.sqrt(((prior.levels - mean[:, None]) ** 2 * shares).sum(1))
     nodes, weights = np.polynomial.hermite_e.hermegauss(31)
     weights = weights / weights.sum()
     theta = prior.from_normal(mu[:, None] + sigma[:, None] * nodes)
@@ -170,8 +175,8 @@ class ParameterDifference:
 
     @property
     def probability(self) -> float:
-        """That the first population's mean is the larger one."""
-        return float((self.normal > 0).mean())
+        """That the first population's mean is the larger one, on the parameter's own scale."""
+        return float((self.draws > 0).mean())
 
     def row(self, interval: float = 0.9) -> dict[str, Any]:
         low, high = np.quantile(self.draws, [(1 - interval) / 2, (1 + interval) / 2])
@@ -187,12 +192,12 @@ class ParameterDifference:
 
 def compare_groups(first: GroupParameters, second: GroupParameters, names: tuple[str, str]) -> list[ParameterDifference]:
     """The differences of population means between two groups of different people, one for each parameter."""
-    rng = np.random.default_rng(0)
-    order = rng.permutation(first.mu[..., 0].size)  # draws of the two are independent: any pairing will do
+    rng, sizes = np.random.default_rng(0), [group.mu[..., 0].size for group in (first, second)]
+    one, other = (rng.permutation(size)[: min(sizes)] for size in sizes)  # draws of the two are independent: any pairing will do
     differences = []
     for p, name in enumerate(first.priors):
-        own = first.draws(name)[0] - second.draws(name)[0][order]
-        normal = first.mu[..., p].reshape(-1) - second.mu[..., p].reshape(-1)[order]
+        own = first.draws(name)[0][one] - second.draws(name)[0][other]
+        normal = first.mu[..., p].reshape(-1)[one] - second.mu[..., p].reshape(-1)[other]
         differences.append(ParameterDifference(first.model, name, *names, own, normal))
     return differences
 
