@@ -343,6 +343,59 @@ def test_trials_that_begin_anew_without_a_block_column(tmp_path):
     assert "begins anew" in reading(found, "block")
 
 
+def counted_on(behavior):
+    """Rows of participant, trial (running on over blocks, from 1), choice and reward."""
+    trials = behavior.shape[2]
+    return [[r["participant"], r["block"] * trials + r["trial"] + 1, r["choice"], r["reward"]] for r in rows_of(behavior)]
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2)], ids=str)
+def test_rows_that_changed_places_begin_no_block(tmp_path, order):
+    behavior = simulate(THREE)
+    rows = counted_on(behavior)
+    rows[:3] = [rows[place] for place in order]
+    assert_same(understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE).behavior, behavior)
+
+
+def test_a_count_that_begins_anew_may_lack_trials(tmp_path):
+    """The first trial of one block, and two of the next."""
+    behavior = simulate(THREE)
+    behavior.mask[0, 0, 0] = behavior.mask[0, 1, :2] = False
+    rows = [[r["participant"], r["trial"] + 1, r["choice"], r["reward"]] for r in rows_of(behavior) if r["choice"] is not None]
+    found = understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE).behavior
+    np.testing.assert_array_equal(found.mask, behavior.mask)
+
+
+def test_a_row_that_is_there_twice_begins_no_block(tmp_path):
+    rows = [row for row in counted_on(simulate(THREE)) if row[1] < 9]
+    rows.insert(3, list(rows[3]))
+    with pytest.raises(TableError, match="1 rows are about a trial that another row is about too"):
+        understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE)
+
+
+def test_a_row_that_is_there_twice_is_found_by_a_count_of_all_screens(tmp_path):
+    """Three screens a trial: the count says the order only, but it says that a trial is there twice."""
+    rows = [
+        [r["participant"], r["block"], 7 + 3 * (6 * r["block"] + r["trial"]), r["choice"], r["reward"]]
+        for r in rows_of(simulate(THREE))
+        if r["trial"] < 5
+    ]
+    header = ["id", "block", "trial", "choice", "reward"]
+    assert understand([write(tmp_path / "data.csv", header, rows)], THREE).behavior.mask.sum() == 30
+    with pytest.raises(TableError, match="1 rows are about a trial that another row is about too"):
+        understand([write(tmp_path / "data.csv", header, [*rows, rows[3]])], THREE)
+
+
+@pytest.mark.parametrize("names", [("1.1", "1.2"), ("3", "4"), ("3.0", "4.0")], ids=str)
+def test_blocks_with_numbers_of_their_own(tmp_path, names):
+    """A number is one block however it is written: the first person has whole ones."""
+    behavior, plain = simulate(THREE), [name.removesuffix(".0") for name in names]
+    rows = [
+        [r["participant"], (plain if r["participant"] == "007" else names)[r["block"]], r["choice"], r["reward"]] for r in rows_of(behavior)
+    ]
+    assert_same(understand([write(tmp_path / "data.csv", ["id", "block", "choice", "reward"], rows)], THREE).behavior, behavior)
+
+
 def test_words_and_truth_values(tmp_path):
     behavior = simulate(THREE)
     rows = [(*list(r.values())[:3], f"Option {'ABC'[r['choice']]}"[-1], bool(r["reward"])) for r in rows_of(behavior)]

@@ -43,8 +43,11 @@ def find_places(
         b = _implied_blocks(people, counted, blocks, trials, trial, findings)
     if len(findings.problems) > before or b is None:
         return None
+    if counted is not None:
+        _twice(table, people, b, counted, findings)
     t = _trials(people, b, counted, trials, trial, findings)
-    _too_many(table, people, b, t, trials, findings)
+    if len(findings.problems) == before:
+        _too_many(table, people, b, t, trials, findings)
     return Places(b, t) if len(findings.problems) == before else None
 
 
@@ -67,21 +70,22 @@ def _labelled_blocks(table: RawTable, column: str, people: Indices, blocks: int,
     if len(empty):
         findings.mend(f"The column '{column}' is empty in {len(empty)} rows.", "fill it in", some([table.place(int(row)) for row in empty]))
         return None
-    labels = list(dict.fromkeys(texts.tolist()))
-    values = {label: number(label) for label in labels}
+    values = {text: number(text) for text in dict.fromkeys(texts.tolist())}
+    names = {text: text if value is None else f"{value:.15g}" for text, value in values.items()}  # 3 and 3.0 are one block
+    labels = list(dict.fromkeys(names.values()))
     if all(value is not None for value in values.values()):
-        labels = sorted(labels, key=lambda label: values[label] or 0.0)
-        found = {int(value or 0) for value in values.values()}
+        labels = sorted(labels, key=float)
+        found = {value or 0.0 for value in values.values()}
         if found <= set(range(blocks)) or found <= set(range(1, blocks + 1)):
             start = 0 if 0 in found else 1
             findings.understood("block", column, f"counted from {start}")
             return np.array([int(values[text] or 0) - start for text in texts], np.intp)
-    if len({float(value) if (value := values[label]) is not None else label for label in labels}) > blocks:
+    if len(labels) > blocks:
         fix = "--rows COLUMN=TEXT for the rows that are trials, or mend 'blocks' of the task"
         findings.mend(f"The column '{column}' has {len(labels)} blocks, and the task {blocks}.", fix, some(labels, 8))
         return None
     findings.understood("block", column, f"in this order: {some(labels)}")
-    return np.array([labels.index(text) for text in texts], np.intp)
+    return np.array([labels.index(names[text]) for text in texts], np.intp)
 
 
 def _implied_blocks(
@@ -138,7 +142,7 @@ def _trials(
 
 
 def _too_many(table: RawTable, people: Indices, block: Indices, trial: Indices, trials: int, findings: Findings) -> None:
-    """More trials than the task has, or two rows for one."""
+    """More trials than the task has."""
     over = np.flatnonzero(trial >= trials)
     if len(over):
         counts = np.bincount(_pairs(people, block))
@@ -147,13 +151,18 @@ def _too_many(table: RawTable, people: Indices, block: Indices, trial: Indices, 
         findings.mend(
             f"A participant has {int(counts.max())} rows in a block, and the task has {trials} trials.", fix, f"the first beyond: {where}"
         )
-        return
-    place = _pairs(people, block) * trials + trial
-    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
-    repeated = np.flatnonzero(first[inverse] != np.arange(len(place)))
+
+
+def _twice(table: RawTable, people: Indices, block: Indices, counted: NDArray[np.float64], findings: Findings) -> None:
+    """Two rows for one trial."""
+    places = np.stack([_pairs(people, block), counted], axis=1)
+    _, first, inverse = np.unique(places, axis=0, return_index=True, return_inverse=True)
+    earlier = first[inverse.reshape(-1)]
+    repeated = np.flatnonzero(earlier != np.arange(len(places)))
     if len(repeated):
-        pairs = [f"{table.place(int(first[inverse[row]]))} and {table.place(int(row))}" for row in repeated]
-        findings.mend(f"{len(repeated)} rows are about a trial that another row is about too.", "delete the duplicates", some(pairs, 3))
+        pairs = [f"{table.place(int(earlier[row]))} and {table.place(int(row))}" for row in repeated]
+        fix = "delete the duplicates, or --columns trial=none to go by the order of rows"
+        findings.mend(f"{len(repeated)} rows are about a trial that another row is about too.", fix, some(pairs, 3))
 
 
 def _pairs(people: Indices, block: Indices) -> Indices:
@@ -176,9 +185,17 @@ def _ranks(groups: Indices, values: NDArray[np.float64]) -> Indices:
 
 
 def _restarts(people: Indices, counted: NDArray[np.float64]) -> Indices:
-    """How often the count of trials has begun anew before each row of a participant."""
+    """How often the count of trials has begun anew before each row of a participant.
+
+    It begins anew where it falls, and that number or the next one was counted before; else rows have only changed places.
+    """
     restarts = np.zeros(len(people), np.intp)
     for person in range(int(people.max(initial=-1)) + 1):
         rows = np.flatnonzero(people == person)
-        restarts[rows] = np.concatenate([[0], np.cumsum(np.diff(counted[rows]) <= 0)])
+        numbers, anew, seen = counted[rows].tolist(), 0, set[float]()
+        for i, row in enumerate(rows):
+            if i > 0 and numbers[i] < numbers[i - 1] and not seen.isdisjoint(numbers[i : i + 2]):
+                anew, seen = anew + 1, set()
+            seen.add(numbers[i])
+            restarts[row] = anew
     return restarts
