@@ -782,3 +782,20 @@ def test_the_largest_of_normal_numbers(arms):
         below = stats.norm.cdf(x[:, None], means, sds)
         expected = [np.trapezoid(stats.norm.pdf(x, means[k], sds[k]) * np.delete(below, k, axis=1).prod(1), x) for k in range(arms)]
         np.testing.assert_allclose(largest(means, sds), expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("narrow", [1e-2, 1e-3, 3e-4, 1e-6])
+def test_the_largest_where_one_is_all_but_known(narrow):
+    """An arm that pays 0.9 for sure is the best if both others, N(0.5, 0.5), are below: with probability Phi(0.8)^2."""
+    best = stats.norm.cdf(0.8) ** 2
+    np.testing.assert_allclose(largest(np.array([0.9, 0.5, 0.5]), np.array([narrow, 0.5, 0.5])), [best, *[(1 - best) / 2] * 2], atol=2e-4)
+    known, ahead = stats.norm.cdf(1.0), stats.norm.cdf(np.sqrt(0.5))  # two are all but known, the first ahead by one standard deviation
+    shares = largest(np.array([narrow, 0.0, -0.5]), np.array([narrow, narrow, 0.5]))
+    np.testing.assert_allclose(shares, [ahead * known, (1 - ahead) * known, 1 - known], atol=narrow)
+
+
+def test_the_largest_of_two_however_they_are_named():
+    means, sds = np.array([10.0, 0.0]), np.array([1.0, 0.5])
+    shares = largest(means, sds)
+    np.testing.assert_allclose(shares[1], stats.norm.sf(10 / np.sqrt(1.25)), rtol=1e-9)
+    np.testing.assert_array_equal(shares[::-1], largest(means[::-1].copy(), sds[::-1].copy()))
