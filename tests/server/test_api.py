@@ -85,6 +85,20 @@ def test_questions_screen_out(sqlite, tmp_path):
     assert client.post("/api/block", headers=other).status_code == 200
 
 
+def test_a_wrong_answer_that_was_not_heard_of_counts_once_and_gives_no_further_tries(sqlite, tmp_path):
+    (tmp_path / "texts.toml").write_text('[[question]]\nask = "?"\noptions = ["a", "b"]\nanswer = 1\n')
+    (tmp_path / "serve.toml").write_text("questions = 2\n")
+    client = TestClient(create_app(plan_of(bandit(), [DESIGN], tmp_path), sqlite))
+    headers = start(client)
+
+    def answer(place, failures):
+        return client.post("/api/questions", json={"answers": [place], "failures": failures}, headers=headers)
+
+    for place in (0, 0, 1):  # a page that claims to know of none is told of the first try, whatever it answers
+        assert answer(place, 0).json() == {"passed": False}
+    assert answer(0, 1).json()["reason"] == "screened_out"
+
+
 def test_what_a_participant_sees_tells_nothing_of_the_design_the_future_or_others(client):
     """Everything that the API says in a whole session, searched for what must not be in it."""
     headers = start(client)

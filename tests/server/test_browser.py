@@ -236,6 +236,32 @@ def test_a_closed_tab_leaves_nothing_unsent_for_good(context, asked, sqlite):
         assert len(collect(connection, questions().task).rows) == 2
 
 
+def test_a_wrong_answer_whose_reply_is_lost_on_the_way_counts_once(context, sqlite, tmp_path):
+    (tmp_path / "texts.toml").write_text('[[question]]\nask = "?"\noptions = ["no", "yes"]\nanswer = 1\n')
+    (tmp_path / "serve.toml").write_text("questions = 2\npractice = 0\n")
+    replies = []
+
+    def lose_the_first(route):
+        replies.append(route.fetch())
+        if len(replies) == 1:
+            route.abort()
+        else:
+            route.fulfill(response=replies[-1])
+
+    with serving(questions(), [[0.2], [0.8]], sqlite, tmp_path) as address:
+        page = context.new_page()
+        page.route("**/api/questions", lose_the_first)
+        consent(page, address)
+        for answer in ("no", "yes"):
+            page.get_by_role("button", name="Next").click()
+            page.get_by_label(answer).check()
+            page.get_by_role("button", name="Check").click()
+            if answer == "no":
+                page.get_by_text("Not all of your answers were right").wait_for()
+                page.get_by_role("button", name="Next").click()
+        page.get_by_role("button", name="Start").wait_for()
+
+
 FILL = """() => { let number = 0; for (let size = 1 << 20; size; size >>= 1)
   try { for (;;) localStorage.setItem(`full-${number++}`, "x".repeat(size)); } catch { /* a smaller one may fit */ } }"""
 

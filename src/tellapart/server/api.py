@@ -77,6 +77,7 @@ class AnswersBody(_Body):
     """Answers to the questions about the instructions."""
 
     answers: Annotated[list[Count], Field(max_length=100)]
+    failures: Count | None = None
 
 
 class TrialBody(_Body):
@@ -181,7 +182,7 @@ def participant_api(sessions: Sessions) -> APIRouter:
     @api.post("/questions")
     async def questions(key: Key, body: AnswersBody) -> Passed:
         """Answer the questions about the instructions."""
-        return Passed(passed=await in_thread(sessions.answer, key, body.answers))
+        return Passed(passed=await in_thread(sessions.answer, key, body.answers, body.failures))
 
     @api.post("/practice")
     async def practice(key: Key) -> dict[str, Any]:

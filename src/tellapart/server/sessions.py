@@ -46,6 +46,7 @@ class Started:
     resumed: bool
     again: bool
     passed: bool
+    failures: int
     link: str | None = None
 
 
@@ -98,11 +99,16 @@ class Sessions:
             store.change_experiment(connection, declined=row.declined + 1)
         return self.plan.settings.codes.link("no_consent")
 
-    def answer(self, key: str, answers: Sequence[int]) -> bool:
-        """Answer the questions about the instructions. Who fails too often is screened out."""
+    def answer(self, key: str, answers: Sequence[int], failures: int | None = None) -> bool:
+        """Answer the questions about the instructions. Who fails too often is screened out.
+
+        A page that says how many `failures` it knows of can ask again if it was not heard: the same try is not counted twice.
+        """
         right = [question.answer for question in self.plan.texts.questions]
         with self.database.writing() as connection:
             session, now = self._taking_part(connection, key), self.clock()
+            if not session.passed and failures is not None and failures < session.failures:
+                return False
             if session.passed or list(answers) == right:
                 store.change_session(connection, session.id, passed=True, seen=now)
                 return True
@@ -238,7 +244,8 @@ class Sessions:
 
     def _started(self, session: Session, key: str, resumed: bool = False, again: bool = False) -> Started:
         link = self._link(FINISHED) if session.status == FINISHED else None
-        return Started(key, session.label, session.status, session.position, session.trial, resumed, again, session.passed, link)
+        known = (session.passed, session.failures)
+        return Started(key, session.label, session.status, session.position, session.trial, resumed, again, *known, link)
 
     def _session(self, connection: Connection, key: str, lock: bool = True) -> Session:
         """The session whose page holds a key."""

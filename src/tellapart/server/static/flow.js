@@ -29,7 +29,7 @@ class Taking {
     const started = await this.host.start();
     if (started.status === "finished") return this.last(started.link);
     if (started.position || started.trial || started.again) await this.welcomeBack(started);
-    else await this.prepare(started.passed);
+    else await this.prepare(started);
     await this.blocks();
     bar(null);
     await this.page("debrief", [this.texts.debrief.go_on]);
@@ -46,10 +46,10 @@ class Taking {
     return false;
   }
 
-  async prepare(passed) {
+  async prepare({ passed, failures = 0 }) {
     await this.instructions();
-    while (!passed) {
-      passed = await this.askQuestions();
+    for (; !passed; failures++) {
+      passed = await this.askQuestions(failures);
       if (!passed) await this.instructions();
     }
     if (this.experiment.practice > 0) await this.practise();
@@ -64,7 +64,7 @@ class Taking {
     }
   }
 
-  async askQuestions() {
+  async askQuestions(failures) {
     const { questions, question } = this.texts;
     const given = question.map(() => null);
     const body = element("div", { class: "questions" }, question.map(({ ask, options }, q) =>
@@ -72,7 +72,7 @@ class Taking {
         element("label", {}, element("input", { type: "radio", name: `question-${q}`, value: i, onchange: () => { given[q] = i; } }), option)))));
     do await this.show({ heading: questions.heading, text: "", body, buttons: [questions.submit] });
     while (given.includes(null));
-    const { passed } = await this.host.questions(given);
+    const { passed } = await this.host.questions(given, failures);
     if (!passed) await this.show({ heading: questions.heading, text: questions.wrong, buttons: [this.texts.instructions.next] });
     return passed;
   }

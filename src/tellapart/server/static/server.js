@@ -66,7 +66,7 @@ export class Server {
   }
 
   decline() { return this.ask("api/decline", {}); }
-  questions(answers) { return this.ask("api/questions", { answers }); }
+  questions(answers, failures) { return this.ask("api/questions", { answers, failures }); }
   practice() { return this.ask("api/practice", {}); }
 
   async block() {
