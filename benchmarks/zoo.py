@@ -218,7 +218,7 @@ def searched(rows: dict[str, Any]) -> list[str]:
     lines += ["", "| question | customary, exact | recommended, exact | as good with | calibration | time |", "|---|---|---|---|---|---|"]
     for name, found in rows.items():
         needed, of = found["trials"]["needed"], found["trials"]["of"]
-        saved = f"{needed} of {of} trials a block" if needed else "more trials"
+        saved = f"{needed} of {of} trials per block" if needed else "more trials"
         values = f"{told(found['baseline'])} | {told(found['rows'][0]['exact'])} | {saved} | {'; '.join(found['calibration'])}"
         lines.append(f"| {CASES[name].words} | {values} | {found['seconds'] / 60:.0f} minutes |")
     return lines
