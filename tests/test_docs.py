@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,20 @@ def test_settings_of_the_search_have_the_defaults_that_pages_say():
     assert f"| discriminate | {least:,} |" in sizes
     assert f"| estimate | {two - 2 * each:,}, and {each:,} for each parameter |" in sizes
     assert f"takes {least:,} steps of {search.batch} simulated participants, {least * search.batch / 1e6:.1f} million" in sizes
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "src" / "tellapart" / "bandits" / "agents").glob("*.py")), ids=lambda file: file.stem)
+def test_models_of_bandits_have_the_priors_and_options_that_the_page_says(file):
+    page, module = (ROOT / "docs" / "reference" / "models.md").read_text(), import_module(f"tellapart.bandits.agents.{file.stem}")
+    for model in (part() for part in vars(module).values() if isinstance(part, type) and issubclass(part, tellapart.Model)):
+        priors = ", ".join(f"{name} {text_of(prior)}" for name, prior in model.parameters.items())
+        assert f"| `{model.name}` | {priors} |" in page
+        assert all(f"`{option.name}` ({getattr(model, option.name):g})" in page for option in fields(model))
+
+
+def text_of(prior):
+    """A prior as study files have it, its numbers in the order of its fields."""
+    return f"{type(prior).__name__.lower()}({', '.join(f'{getattr(prior, number.name):g}' for number in fields(prior))})"
 
 
 SPECIAL = ("nats", "nuisance", "contraction", "NWJ", "InfoNCE", "flow", "surveys?", "finalists?", "lower bounds?", "critics?", "exceedance")

@@ -1,6 +1,7 @@
 """The numbers that README.md quotes are those of docs/numbers, and what docs/numbers says of designs is still so."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def test_pages_quote_one_value(page):
     ours, theirs = 100 * recommended["accuracy"], 100 * np.mean([one["accuracy"] for one in customary])
     assert f"{theirs:.0f} of 100" in text
     assert f"{ours:.0f} of 100" in text
+    said = re.findall(r"(\d+) are recognised with customary questions and (\d+) with recommended ones", text)  # beside a figure
+    assert all(one == (f"{theirs:.0f}", f"{ours:.0f}") for one in said)
 
 
 @pytest.mark.parametrize("words", peers.WORDS)
