@@ -133,6 +133,13 @@ MISTAKES = {
         ),
         in_study("two models to estimate", '"discriminate"', '"estimate"', "The goal 'estimate' is about the parameters of one model."),
         in_study(
+            "the prior of a parameter among those of models",
+            'use = "aeg"\n',
+            'use = "aeg"\nprior.phi = "beta(1, 9)"\n',
+            "The value of 'prior' is of the wrong type or size.",
+            "written with an s: priors.phi",
+        ),
+        in_study(
             "one model to tell apart",
             '[[models]]\nuse = "wslts"\n',
             "",
@@ -288,6 +295,15 @@ MISTAKES = {
             "does not give probabilities.",
             "models.py, line 12",
             "that sum to 1",
+        ),
+        in_agent(
+            "it chooses and does not say what",
+            "return ta.softmax(self.p * state)",
+            "ta.softmax(self.p * state)",
+            "does not give probabilities.",
+            "models.py, line 11",
+            "nothing",
+            "let its last line return them",
         ),
         in_agent(
             "a state that participants share",

@@ -101,7 +101,7 @@ class DesignResult:
             lines += [f"baseline     {mean}", f"gain         {baseline.gain} over the average baseline design"]
         for other in self.alternatives:
             drawn = " (a baseline design)" if other.drawn else ""
-            lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.behind} behind"]
+            lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.in_words}"]
         rest = "all of this is about those that can be, with what is left of the prior (failures.jsonl)"
         for name, count in Counter(failure["model"] for failure in self.folder.failures).items():
             lines += [f"skipped      {name}: {count} participants could not be simulated; {rest}"]

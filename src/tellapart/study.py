@@ -285,7 +285,7 @@ class _Reader:
             or ("two brackets around models, for each of them" if place == ("models",) else None)
             or _EXPECTED.get(first["type"], first["msg"].removeprefix("Input should be ")),
             got=json.dumps(first["input"], default=str, ensure_ascii=False)[:80],
-            fix=nearest(str(first["input"]), map(str, choices)) if choices else None,
+            fix=nearest(str(first["input"]), map(str, choices)) if choices else _meant(key, first["input"]),
         )
 
     def _unknown_key(self, place: Place, allowed: Sequence[str]) -> StudyError:
@@ -320,6 +320,13 @@ _EXPECTED = {
     "list_type": "a list in brackets",
     "model_type": "a section of keys",
 }
+
+
+def _meant(key: str, given: Any) -> str | None:
+    """The usual fix of a value of the wrong type, where one is known."""
+    if key == "prior" and isinstance(given, Mapping):
+        return f"the prior of a parameter is written with an s: priors.{next(iter(given), 'NAME')}"
+    return f"write [{json.dumps(given)}]" if key == "about" and isinstance(given, str) else None
 
 
 def settings_of(part: type) -> dict[str, Field[Any]]:

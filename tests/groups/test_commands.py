@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.cli import app
+from tellapart.tasks.text import format_design
 
 PEOPLE = 14
 
@@ -70,6 +71,24 @@ def test_what_was_understood_is_said_before_anything_is_computed(analysed):
     assert analysed.stderr.startswith("what")
     assert "age group" in analysed.stderr
     assert "014 (2)" in analysed.stderr or "014 (3)" in analysed.stderr
+
+
+def test_which_design_is_assumed_is_said_on_the_screen_and_on_the_page(folder, analysed, result, tmp_path):
+    recommended = format_design(result.study.task.design_space, result.design)
+    words = f"{recommended}: the recommended one; if people had another, say --design"
+    assert words in analysed.stderr
+    assert words in (folder / "page.html").read_text()
+    other = ("--design", "0.2,0.5,0.8; 0.3,0.6,0.4")
+    outcome = command("posterior", folder, folder / "theirs.csv", "--out", tmp_path / "who.csv", *other)
+    assert "0.2,0.5,0.8; 0.3,0.6,0.4, by --design\n" in outcome.stderr
+    ours = ("--columns", "choice=choice", "--codes", "choice=0,1,2")
+    designs = np.tile([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], (2, 1, 1))
+    behavior = ta.simulate_models(result.study.task, result.study.models, designs[0], 2, np.random.default_rng(0)).behavior
+    table = behavior.to_table()
+    table[["arm 0", "arm 1", "arm 2"]] = np.repeat(designs.reshape(-1, 3), 10, axis=0)
+    table.to_csv(tmp_path / "theirs.csv", index=False)
+    outcome = command("posterior", folder, tmp_path / "theirs.csv", "--out", tmp_path / "who.csv", *ours, *other)
+    assert "by --design, in the place of what the table says" in outcome.stderr
 
 
 def test_posterior_reads_the_same_table_and_counts_trials(folder, tmp_path):

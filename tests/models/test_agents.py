@@ -520,6 +520,22 @@ def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line(monk
     assert any(f"line {line}" in (finding.where or "") for finding in checked.findings)
 
 
+def test_the_line_is_the_users_also_where_the_compiler_gave_up_inside_of_a_library():
+    @ta.agent(name="counter", parameters=UNIT)
+    class Counter:
+        def start(self, arms):
+            return np.zeros(arms, dtype=int)
+
+        def choose(self, state):
+            return ta.softmax(self.a * state)
+
+    reason = Counter().not_compiled(SMALL)
+    place, _, told = reason.partition(": ")
+    file, line = place.split(", line ")
+    assert "dtype=int)" in Path(file).read_text().splitlines()[int(line) - 1]
+    assert "zeros(" in told.partition(":")[2]  # what it was called with
+
+
 def test_a_state_that_changes_its_kind_is_said_with_the_line():
     class Sum(NamedTuple):
         total: float
@@ -700,6 +716,12 @@ def test_planted_mistakes_are_refused_with_the_line(kind, words, line):
     file, number = errors[0].where.rsplit(", line ", 1)
     assert file == __file__
     assert Path(file).read_text().splitlines()[int(number) - 1].strip() == line
+
+
+def test_what_was_expected_and_what_was_found_stand_in_lines_of_their_own():
+    lines = str(check_model(TooMuch(), SMALL, raise_errors=False).findings[0]).splitlines()
+    assert any(line.startswith("  expected: 3 numbers") for line in lines)
+    assert any(line.startswith("  got:      [") for line in lines)
 
 
 def made(functions, parameters=UNIT, **settings):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tellapart.information.estimate import Pointwise
-from tellapart.search.base import Baseline
+from tellapart.information.estimate import Difference, InformationEstimate, Pointwise
+from tellapart.search.base import Alternative, Baseline
 
 DESIGNS, PEOPLE, PRIOR = 12, 200, (0.75, 0.25)
 MODEL = np.arange(PEOPLE) % 4 // 3
@@ -35,3 +35,9 @@ def test_it_survives_json():
     baseline = drawn(np.random.default_rng(0), 0.1, 1.0, 0.3)
     again = Baseline.from_json(baseline.to_json())
     assert (again.mean, again.gain, again.information) == (baseline.mean, baseline.gain, baseline.information)
+
+
+@pytest.mark.parametrize(("nats", "words"), [(0.001, "+0.001 ± 0.003 nats behind"), (-0.004, "+0.004 ± 0.003 nats ahead")])
+def test_who_is_not_behind_is_ahead(nats, words):
+    information = InformationEstimate(0.9, 0.004, "lower bound", 20_000)
+    assert Alternative(np.zeros((1, 1)), information, Difference(nats, 0.003)).in_words == words

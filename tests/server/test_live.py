@@ -69,6 +69,21 @@ def test_model_probabilities_come_in(rules, live):
     assert len(live._analyst.about("p0001")["probabilities"]) == 3
 
 
+def test_what_the_models_make_of_people_is_not_mixed_with_what_they_make_of_simulated_ones(rules, live):
+    """Two simulated people are surely of the first model, the real one of the last."""
+    first, last = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+    live._analyst._reader = lambda people: (np.array([first if label.startswith("s") else last for label in people.labels]), None)
+    for name in ("a", "b"):
+        play_all(rules, rules.start(somebody(name), simulated=True).key)
+    live._analyst.look()
+    models = live.state()["models"]
+    assert (models["participants"], models["simulated"], models["mean"]) == (2, True, first)
+    play_all(rules, rules.start(somebody("c")).key)
+    live._analyst.look()
+    models = live.state()["models"]
+    assert (models["participants"], models["simulated"], models["mean"]) == (1, False, last)
+
+
 def test_those_unlike_the_models_are_flagged(rules, live, monkeypatch):
     monkeypatch.setattr(
         analysis, "reader_of", lambda study, folder: lambda people: (np.full((len(people.labels), 3), 1 / 3), np.array([True]))

@@ -92,9 +92,10 @@ def analyse(
 
     plan, result = finished_run(study)
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
-    people = read_people(plan, data, columns, codes, missing, rows, designs)
+    where = design_of(plan, design)
+    people = read_people(plan, data, columns, codes, missing, rows, designs, run_at=(where, result.design))
     with progress_bar("analysing") as progress:
-        found = result.analyse(people, design_of(plan, design), settings, progress)
+        found = result.analyse(people, where, settings, progress)
     page = out or run_folder(study).parent / "analysis.html"
     summary = _summary(found, page, write_analysis(page, plan.name, found, plan.question, people.lines))
     words = [summary["conclusion"], found.evidence.words, *(f"warning: {one}" for one in found.warnings), f"The page is in {page}"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from ..data.understanding import Understanding
+    from ..data.understanding import Floats, Understanding
     from ..study import Study
+
+    RunAt = tuple[Floats | None, Floats]
 
 Files = Annotated[list[Path], typer.Argument(metavar="DATA…", help="Data files, or folders of them.", show_default=False)]
 Columns = Annotated[
@@ -44,12 +47,33 @@ def read_people(
     designs: Path | None = None,
     *,
     aloud: bool = True,
+    run_at: RunAt | None = None,
 ) -> Understanding:
-    """Read data files as the study's section [data] and the options say; what was understood is printed before anything is computed."""
+    """Read data files as the study's section [data] and the options say; what was understood is printed before anything is computed.
+
+    Arguments:
+        aloud: Whether it is printed.
+        run_at: What --design says, if anything, and the recommended design: then it is also said which design is assumed.
+    """
     from ..data.understand import understand
 
     settings = study.data.with_options(columns or (), codes or (), missing or (), rows or ())
     understood = understand(files, study.task, settings, designs)
+    if run_at is not None:
+        understood = replace(understood, lines=(*understood.lines, *_design_assumed(study, understood, *run_at)))
     if aloud:
         typer.echo(understood.in_words(), err=True)
     return understood
+
+
+def _design_assumed(study: Study, people: Understanding, given: Floats | None, recommended: Floats) -> list[tuple[str, str, str]]:
+    """What people were run at, where the table is not what says it."""
+    from ..tasks.text import format_design
+
+    space = study.task.design_space
+    if given is not None:
+        instead = "" if people.designs is None else ", in the place of what the table says"
+        return [("design", "", f"{format_design(space, given)}, by --design{instead}")]
+    if people.designs is None:
+        return [("design", "", f"{format_design(space, recommended)}: the recommended one; if people had another, say --design")]
+    return []

@@ -137,7 +137,10 @@ class AtTask:
                 state = plain["begin"](self._middle, design, 0, numbers, stream)
                 now = state, design, 0, 0, numbers
                 if "choose" in self._calls:
-                    self._one_share = np.ndim(plain["shares"](self._middle, *now, stream)) == 0
+                    shares = plain["shares"](self._middle, *now, stream)
+                    self._one_share = np.ndim(shares) == 0
+                    if shares.dtype == object:
+                        self._refuse_shares(shares)
                 if "respond" in self._calls:
                     plain["draw"](self._middle, *now, stream)
                 if "learn" in self._calls:
@@ -148,6 +151,16 @@ class AtTask:
             raise
         except Exception as error:
             raise ModelError(f"'{self.roles.name}' failed.", where=line_of(error), got=words(error), fix="mend that line") from error
+
+    def _refuse_shares(self, shares: Any) -> None:
+        nothing_given = shares.ndim == 0 and shares.item() is None
+        raise ModelError(
+            f"The function 'choose' of '{self.roles.name}' does not give probabilities.",
+            where=self.roles.where("choose"),
+            expected="the probability of each choice; for yes or no, the probability of yes",
+            got="nothing" if nothing_given else str(shares),
+            fix="let its last line return them" if nothing_given else "give an array or a list of numbers",
+        )
 
 
 def _pair(share: Any) -> Any:

@@ -78,9 +78,12 @@ def why_not(error: Exception) -> str:
     said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")] or [type(error).__name__]
     clearer = [line for line in said if re.match(r"Numba\w*Error: ", line)]
     reason = (clearer or said)[0]
+    if reason.endswith(":"):  # what it is about is in the line below
+        reason = f"{reason} {said[said.index(reason) + 1].removeprefix('>>> ')}" if reason != said[-1] else reason
     for file, line in re.findall(r'File "(.+?)", line (\d+)', text):
         place = Path(file).resolve()
-        if not file.startswith("<") and place.is_file() and Path(__file__).parent != place.parent:
+        theirs = Path(__file__).parent != place.parent and not place.is_relative_to(Path(nb.__file__).resolve().parent)
+        if not file.startswith("<") and place.is_file() and theirs:
             return f"{place}, line {line}: {reason}"
     return reason
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 import numpy as np
 
 from .. import __version__
+from ..errors import counted
 from ..files import written_whole
 from ..groups.analysis import Analysis
 from ..groups.contrasts import Comparison
@@ -121,7 +122,7 @@ def _who(found: Analysis) -> Table:
     rows = [
         ("analysed", str(len(found.participants))),
         ("trials of each", between(trials) + (f", {trials.mean():.1f} on average" if trials.min() < trials.max() else "")),
-        ("missed trials", f"{int(missed.sum())} in all; {int((missed > 0).sum())} people missed one or more" if missed.any() else "none"),
+        ("missed trials", f"{int(missed.sum())} in all, of {counted(int((missed > 0).sum()), 'participant')}" if missed.any() else "none"),
         ("left out", "; ".join(f"{one.participant}: {one.reason}" for one in found.left_out) or "nobody"),
         ("unlike the models", ", ".join(str(label) for label in found.participants[found.flagged]) or "nobody"),
     ]

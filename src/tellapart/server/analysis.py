@@ -56,8 +56,12 @@ class Analyst:
         return self._told.get(label, {})
 
     def summary(self) -> dict[str, Any]:
-        """The mean probability of each model over participants, and how many are unlike all of them; None if nobody was asked that."""
-        told, names = list(self._told.values()), self._rules.plan.study.question.names
+        """The mean probability of each model over participants, and how many are unlike all of them; None if nobody was asked that.
+
+        Of real people, or, as long as none of them has finished, of simulated ones: never of both.
+        """
+        simulated, names = all(one["simulated"] for one in self._told.values()), self._rules.plan.study.question.names
+        told = [one for one in self._told.values() if one["simulated"] == simulated]
         known = [one["probabilities"] for one in told if one.get("probabilities")]
         flags = [one["unlike"] for one in told if "unlike" in one]
         means = np.mean(known, axis=0).round(4).tolist() if known else []
@@ -65,6 +69,7 @@ class Analyst:
             "names": list(names),
             "mean": means,
             "participants": len(known),
+            "simulated": simulated and bool(known),
             "unlike": sum(flags) if flags else None,
             "note": self.note,
         }
@@ -74,14 +79,21 @@ class Analyst:
         with self._rules.database.reading() as connection:
             there = store.labels_of(connection)
             self._told = {label: told for label, told in self._told.items() if label in there}  # not who was forgotten
-            finished = collect(connection, self._rules.plan.task, finished=True, but=set(self._told))
-        if not len(finished.behavior):
-            return
+            task, but = self._rules.plan.task, set(self._told)
+            finished = {simulated: collect(connection, task, simulated=simulated, finished=True, but=but) for simulated in (False, True)}
+        for simulated, people in finished.items():
+            if len(people.behavior):
+                self._told |= self._read(people, simulated)
+
+    def _read(self, people: Collected, simulated: bool) -> dict[str, dict[str, Any]]:
+        """What is said of each of some participants, by their labels."""
         self._reader = self._reader or reader_of(self._rules.plan.study, self._folder)
-        probabilities, unlike = self._reader(finished)
-        for i, label in enumerate(finished.labels):
-            told: dict[str, Any] = {} if probabilities is None else {"probabilities": probabilities[i].round(4).tolist()}
-            self._told[label] = told | ({} if unlike is None else {"unlike": bool(unlike[i])})
+        probabilities, unlike = self._reader(people)
+        said: dict[str, dict[str, Any]] = {label: {"simulated": simulated} for label in people.labels}
+        for i, told in enumerate(said.values()):
+            told |= {} if probabilities is None else {"probabilities": probabilities[i].round(4).tolist()}
+            told |= {} if unlike is None else {"unlike": bool(unlike[i])}
+        return said
 
     def _work(self) -> None:
         """Look every now and then, with the lowest claim on the processor."""

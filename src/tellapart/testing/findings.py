@@ -24,6 +24,7 @@ class Finding:
         fix: The usual way out.
         where: The line of code, if one is known.
         got: What was found.
+        expected: What should have been found, if that can be said.
     """
 
     severity: Literal["error", "warning"]
@@ -31,11 +32,11 @@ class Finding:
     fix: str | None = None
     where: str | None = None
     got: str | None = None
+    expected: str | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.severity}: {self.what}"]
-        lines += [f"  {label + ':':<10}{text}" for label, text in (("where", self.where), ("got", self.got), ("fix", self.fix)) if text]
-        return "\n".join(lines)
+        parts = ("where", self.where), ("expected", self.expected), ("got", self.got), ("fix", self.fix)
+        return "\n".join([f"{self.severity}: {self.what}", *(f"  {label + ':':<10}{text}" for label, text in parts if text)])
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ class Findings:
             try:
                 check()
             except TellapartError as error:
-                self.error(error.what, error.fix, where=error.where, got=_got(error))
+                got = None if error.got is None else str(error.got)
+                self.error(error.what, error.fix, where=error.where, got=got, expected=error.expected)
             except Exception as error:
                 self.error(f"'{self.name}' failed.", "mend that line", where=line_of(error), got=words(error))
 
@@ -116,11 +118,6 @@ class Findings:
     def checked(self, speed: float | None = None, how: str = "") -> Checked:
         """All findings, errors first."""
         return Checked(self.name, tuple(sorted(self._all, key=lambda finding: finding.severity)), speed, how)
-
-
-def _got(error: TellapartError) -> str | None:
-    parts = [f"expected {error.expected}" if error.expected else None, None if error.got is None else f"got {error.got}"]
-    return "; ".join(part for part in parts if part) or None
 
 
 def _round(value: float) -> str:

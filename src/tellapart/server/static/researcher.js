@@ -46,7 +46,7 @@ function conditions(rows) {
   table(by("conditions"), ["condition", ...names.map((name) => name.replace("_", " "))], rows.map((row) => [row.condition + (row.simulated ? " (simulated)" : ""), ...names.map((name) => row[name])]));
 }
 
-function models({ names, mean, participants, unlike, note }) {
+function models({ names, mean, participants, simulated, unlike, note }) {
   if (note || !mean.length) return by("models").replaceChildren(element("p", { class: "soft" }, note || "Nobody has finished yet."));
   const bars = names.flatMap((name, i) => {
     const filled = element("i", {});
@@ -54,7 +54,7 @@ function models({ names, mean, participants, unlike, note }) {
     return [element("span", {}, name), element("i", {}, filled), element("span", {}, percent(mean[i]))];
   });
   const odd = unlike === null ? "" : ` ${unlike} unlike anything that the models produce.`;
-  const words = `Mean probability over ${participants} finished.${odd}`;
+  const words = `Mean probability over ${participants} ${simulated ? "simulated people" : "people"} who finished.${odd}`;
   by("models").replaceChildren(element("div", { class: "bars" }, bars), element("p", { class: "soft" }, words));
 }
 
