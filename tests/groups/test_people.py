@@ -69,6 +69,21 @@ def test_evidences_by_proposals_agree_with_integrals(result, plain):
     assert f"{ours.se.max():.3f} at most" in ours.words
 
 
+def test_where_parameters_come_from_and_errors_that_cannot_be_told(result, plain):
+    """A study about models has no posterior of parameters. Of three draws one carries the weight of somebody: the stated error is none."""
+    estimator = plain()
+    assert "proposed by the network and the prior" in likelihood_evidence(estimator, simulate(result, 2), at(result, 2), draws=300).words
+    alone = SimpleNamespace(question=ta.Question(estimator.question.models, "discriminate"), task=estimator.task)
+    many = likelihood_evidence(alone, simulate(result, 2), at(result, 2), draws=3000)
+    assert "drawn from the prior" in many.words
+    assert "network" not in many.words
+    assert many.se.max() < 0.3
+    assert "several times as large" not in many.words
+    few = likelihood_evidence(alone, simulate(result, 40), at(result, 40), draws=3)
+    assert few.se.max() > 0.3
+    assert "several times as large" in few.words
+
+
 def test_people_whom_no_model_can_produce_are_left_out(result, plain, monkeypatch):
     monkeypatch.setattr("tellapart.groups.evidence.draws_for", lambda people: 300)
     plain((3, 5), (3,))

@@ -36,6 +36,9 @@ TOGETHER = 20_000
 WORK = 4_000_000
 """Such pairs of a model, at most."""
 
+UNSURE = 0.3
+"""The standard error of a log evidence from which on it cannot be told either: fewer than a dozen draws, 1 / error², carry the weight."""
+
 
 @dataclass(frozen=True, eq=False)
 class PeopleEvidence:
@@ -117,15 +120,25 @@ def likelihood_evidence(
             kept[model.name] = weighted.resampled(list(priors), rng)
     progress(1, 1, "evidence by likelihoods")
     log_p, se = np.stack(columns, axis=1), np.stack(errors, axis=1)
-    return PeopleEvidence(log_p, se, kept, "likelihoods", _in_words(se))
+    network = bool(getattr(estimator, "flows", {}))
+    return PeopleEvidence(log_p, se, kept, "likelihoods", _in_words(se, network))
 
 
-def _in_words(se: Floats) -> str:
+def _in_words(se: Floats, network: bool) -> str:
+    """What was done; did the `network` propose parameters?"""
     if not se.any():
         return "Evidences were computed from the models' likelihoods, which every model integrates by its own method."
     middle, most = float(np.median(se[se > 0])), float(se.max())
     errors = f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most"
-    return f"Evidences were computed from the models' likelihoods, at parameters proposed by the network and the prior; {errors}."
+    proposed = "proposed by the network and the prior" if network else "drawn from the prior"
+    return f"Evidences were computed from the models' likelihoods, at parameters {proposed}; {errors}{beyond(most)}."
+
+
+def beyond(se: float) -> str:
+    """What has to be added to a standard error of a log evidence, from the number on at which it is none."""
+    return f"; above {UNSURE} they are too low, since a few draws carry the weight, and the error may be several times as large" * (
+        se > UNSURE
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import counted
+from .evidence import beyond
 from .random_effects import random_effects
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def warnings_of(found: Analysis) -> Iterator[str]:
             yield f"{words} Frequencies say which model is the best of these, not that it is good."
     yield from _about_flags(found)
     if found.evidence.se.max() > 0.2:
-        yield f"The log evidence of some people is uncertain: standard errors of up to {found.evidence.se.max():.2f}."
+        most = float(found.evidence.se.max())
+        yield f"The log evidence of some people is uncertain: standard errors of up to {most:.2f}{beyond(most)}."
     if found.effects is not None and found.effects.omnibus_risk > 0.5:
         yield "That all models are equally frequent is more probable than that they are not."
     for group in found.parameters.values():
