@@ -54,8 +54,9 @@ class Blind(SequenceEncoder):
     def features(self, behavior):
         choice = behavior.fields["choice"]
         again = np.concatenate([np.zeros_like(choice[:, :, :1]), choice[:, :, 1:] == choice[:, :, :-1]], axis=-1)
-        seen = np.stack([again, behavior.fields["reward"]], axis=-1).astype(np.float32)
-        return np.concatenate([seen, np.zeros((*choice.shape, 2), np.float32)], axis=-1)
+        features = np.zeros((*choice.shape, len(self.centre)), np.float32)
+        features[..., 0], features[..., 1] = again, behavior.fields["reward"]
+        return features
 
 
 def trained(encoder, question, steps):
