@@ -132,6 +132,17 @@ def test_who_is_back_later_begins_the_block_anew(sessions, clock, database):
     assert {place: attempts.count(place) for place in attempts} == {(0, 0): 4, (1, 0): 3, (1, 1): 4}
 
 
+def test_answers_that_waited_on_the_device_do_not_make_somebody_back_sooner(sessions, clock, database):
+    """A page that is opened again first sends what a closed tab left behind, under the old key."""
+    key = sessions.start(somebody()).key
+    play_block(sessions, key, stop=2)
+    clock.advance(minutes=90)
+    sessions.save(key, 0, 0, [choose(2)])
+    back = sessions.start(somebody())
+    assert (back.position, back.trial, back.again) == (0, 0, True)
+    assert len(rows(database, trials)) == 3
+
+
 def test_who_is_back_too_late_cannot_go_on(sessions, clock):
     sessions.start(somebody())
     clock.advance(hours=2.1)

@@ -125,7 +125,8 @@ def play(
     session = replace(session, trial=after) if after < block.trials else next_block
     store.add_trials(connection, recorded)
     place = {"position": session.position, "attempt": session.attempt, "trial": session.trial}
-    late = now - session.seen > 3600 * plan.settings.resume_hours  # what an old outbox held is kept, but is no sign of life
+    settings = plan.settings  # what an old outbox held is kept, but is no sign of life: who is back is judged by how long they were away
+    late = now - session.seen > 60 * min(settings.resume_minutes, 60 * settings.resume_hours)
     seen = session.seen if late else now
     store.change_session(connection, session.id, **place, environment=environment.save(), seen=seen, away=False)
     return recorded, session
