@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from exact_hierarchy import hyperposterior, individual_draws, likelihoods, simulate_group
+from scipy.special import beta
 from scipy.stats import binom, norm
 
 from tellapart import AEG, Categorical, DataError, Integers, LogNormal, Uniform
+from tellapart.groups.membership import log_odds
 from tellapart.groups.parameters import GroupParameters, compare_conditions, compare_groups, group_parameters, population
+from tellapart.groups.random_effects import random_effects
 
 PRIORS = {"x": Uniform()}
 
@@ -184,3 +187,33 @@ def test_who_never_follows_a_model_has_no_parameters_of_it():
     ours = group_parameters("m", PRIORS, z, log_odds=np.array([*[20.0] * 11, -50.0]), sweeps=500)
     assert np.isnan(ours.shrunk[:, 11]).all()
     assert np.isfinite(ours.shrunk[:, :11]).all()
+
+
+def test_members_of_another_model_do_not_count_between_conditions():
+    """Ten people who do not change, and ten of another model, of whom it would look so."""
+    rng = np.random.default_rng(11)
+    calm = np.concatenate([gaussian_people(0.0, 0.2, 10, rng, 0.2), gaussian_people(-1.0, 0.2, 10, rng, 0.2)])
+    stress = np.concatenate([gaussian_people(0.0, 0.2, 10, rng, 0.2), gaussian_people(1.0, 0.2, 10, rng, 0.2)])
+    odds = np.repeat([8.0, -8.0], 10)
+    difference = compare_conditions("m", PRIORS, stress, calm, ("stress", "calm"), log_odds=odds)[0]
+    assert difference.normal.mean() == pytest.approx(0.0, abs=0.3)
+    assert compare_conditions("m", PRIORS, stress, calm, ("stress", "calm"))[0].normal.mean() > 0.7
+
+
+@pytest.mark.parametrize("ratio", [1.5, 3.0, 1e-9])
+def test_somebody_alone_follows_a_model_as_probably_as_the_evidence_says(ratio):
+    evidence = np.log([[ratio, 1.0]])
+    for prior in ("1/K each", "one each"):
+        odds = log_odds(evidence, random_effects(evidence, "ab", prior=prior), 0)
+        assert odds[0] == pytest.approx(np.log(ratio), abs=0.15)
+
+
+def test_a_group_of_three_against_all_ways_in_which_they_can_follow_models():
+    """Prior counts of one half each; 2,000 draws of the frequencies are good to 0.15."""
+    evidence = np.log([[2.0, 1.0], [5.0, 1.0], [1.0, 1.0]])
+    joint = np.zeros((2, 2, 2))
+    for who in np.ndindex(2, 2, 2):
+        ones = sum(who)
+        joint[who] = beta(3.5 - ones, 0.5 + ones) * np.exp(sum(evidence[n, k] for n, k in enumerate(who)))
+    exact = [np.log(np.moveaxis(joint, n, 0)[0].sum() / np.moveaxis(joint, n, 0)[1].sum()) for n in range(3)]
+    assert log_odds(evidence, random_effects(evidence, "ab"), 0) == pytest.approx(exact, abs=0.15)

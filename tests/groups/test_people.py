@@ -10,8 +10,9 @@ import tellapart as ta
 from tellapart.data.understand import Understanding
 from tellapart.groups.contrasts import by_conditions
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
+from tellapart.groups.parameters import GroupParameters
 from tellapart.groups.predictive import Predictor
-from tellapart.groups.words import conclusion, methods
+from tellapart.groups.words import conclusion, methods, rounded
 from tellapart.models.evidence import log_evidence
 from tellapart.parts import find_part
 from tellapart.priors import sample_priors
@@ -165,6 +166,20 @@ def test_prior_counts_change_what_they_should(result):
     loose = result.analyse(people, settings=QUICK)
     assert (tight.effects.frequencies.max() < loose.effects.frequencies.max()) or loose.effects.frequencies.max() < 0.55
     assert "one for each model" in methods(tight, "1")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(0.0, "0.000"), (0.3456, "0.346"), (-12.5, "-12.500"), (0.01234, "0.0123"), (0.00021, "0.00021"), (-3e-7, "-3e-07")]
+)
+def test_numbers_in_small_units_are_told_with_their_digits(value, told):
+    assert rounded(value, 3) == told
+
+
+def test_a_small_parameter_is_not_told_as_nothing():
+    prior, ones = ta.LogNormal(-8.0, 0.1), np.ones((4, 20, 1))
+    group = GroupParameters("m", {"k": prior}, 0 * ones, 0.5 * ones, np.ones(3), np.zeros((2, 3, 1)), np.full(3, 1e3), np.arange(3))
+    told = conclusion(SimpleNamespace(participants=range(3), effects=None, parameters={"m": group}, models=("m",)))
+    assert "k 0.00034 (0.00034 to 0.00034)" in told
 
 
 def test_many_models_under_several_conditions_leave_out_one_comparison_only():

@@ -94,3 +94,9 @@ def test_needed_lies_between_the_sizes_around_the_target():
 def test_frequencies_must_be_frequencies(people):
     with pytest.raises(DataError, match="no frequencies"):
         most_frequent_model(*people, [0.5, 0.2, 0.1], NAMES)
+
+
+def test_of_two_models_that_are_as_frequent_none_is_the_most_frequent(people):
+    with pytest.raises(DataError, match="No model is the most frequent one") as refused:
+        most_frequent_model(*people, [0.4, 0.4, 0.2], NAMES)
+    assert f"{NAMES[0]} and {NAMES[1]}: 0.4 each" in str(refused.value)

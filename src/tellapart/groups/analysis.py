@@ -19,7 +19,7 @@ from ..progress import Progress, unheard
 from .contrasts import Comparison, by_conditions, by_groups, design_groups
 from .evidence import PeopleEvidence, likelihood_evidence, network_evidence
 from .frequencies import Floats
-from .membership import parameters_of_models
+from .membership import log_odds, parameters_of_models
 from .parameters import GroupParameters
 from .predictive import Prediction, check_predictions
 from .random_effects import LeftOut, PriorCounts, RandomEffects, random_effects
@@ -147,8 +147,9 @@ def analyse(
         by_groups(name, values, question, evidence, effects, settings.prior_counts, settings.seed)
         for name, values in (sorted_by | design_groups(where)).items()
     ]
+    odds = {name: log_odds(evidence.log_evidence, effects, m) for m, name in enumerate(question.names)} if effects and conditions else {}
     comparisons += [
-        by_conditions(name, values[keep], question, people, evidence_of, settings.prior_counts, settings.seed)
+        by_conditions(name, values[keep], question, people, evidence_of, settings.prior_counts, settings.seed, odds)
         for name, values in (conditions or {}).items()
     ]
     found = Analysis(

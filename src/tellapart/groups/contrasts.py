@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,8 @@ def by_groups(
     if effects is not None:
         frequencies = compare_frequencies({label: evidence.log_evidence[mask] for label, mask in who.items()}, question.names, prior)
     everybody = np.arange(len(values))
-    fitted = {label: parameters_of_models(question, evidence, effects, everybody, mask, seed) for label, mask in who.items()}
+    own = frequencies.groups if frequencies else dict.fromkeys(labels)
+    fitted = {label: parameters_of_models(question, evidence, own[label], everybody, mask, seed) for label, mask in who.items()}
     differences = [
         difference
         for first, second in combinations(labels, 2)
@@ -107,13 +108,16 @@ def by_conditions(
     evidence_of: Callable[[Behavior, NDArray[np.bool_]], PeopleEvidence],
     prior: PriorCounts,
     seed: int,
+    log_odds: Mapping[str, Floats] | None = None,
 ) -> Comparison:
     """Compare conditions under which the same people were observed.
 
     Arguments:
         values: The condition of each block, (N, B).
         evidence_of: The evidence of some of the people, (N,), by a part of their data.
+        log_odds: Model name to the log odds that each person follows it and no other, by all their data, (N,); everybody does if not given.
     """
+    odds = log_odds or {}
     texts = values.astype(str)
     labels = [label for label in dict.fromkeys(texts.reshape(-1).tolist()) if label]
     parts = {label: Behavior(people.fields, people.mask & (texts == label)[:, :, None], people.participants) for label in labels}
@@ -133,7 +137,13 @@ def by_conditions(
         for m, model in enumerate(question.names)
         if model in each[first].draws
         for difference in compare_conditions(
-            model, question.parameters(m), each[first].draws[model], each[second].draws[model], (first, second), seed
+            model,
+            question.parameters(m),
+            each[first].draws[model],
+            each[second].draws[model],
+            (first, second),
+            seed,
+            odds[model][complete] if model in odds else None,
         )
     ]
     return Comparison(name, True, None, same, tuple(differences), left_out)

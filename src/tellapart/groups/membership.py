@@ -16,6 +16,9 @@ from .random_effects import RandomEffects
 if TYPE_CHECKING:
     from ..question import Question
 
+FREQUENCIES = 2_000
+"""Draws of the frequencies of models, over which it is averaged who follows which."""
+
 
 def parameters_of_models(
     question: Question,
@@ -28,22 +31,31 @@ def parameters_of_models(
     """Model name to its group parameters, of those of N people who are meant.
 
     Arguments:
-        effects: How frequent models are; none if there is one model.
+        effects: How frequent models are among those who are meant; none if there is one model.
         participants: N labels.
         who: Which of them are meant, (N,).
     """
     found = {}
     for m, model in enumerate(question.models):
         if model.name in evidence.draws:
-            odds = None if effects is None else _log_odds(evidence.log_evidence[who], effects.frequencies, m)
+            odds = None if effects is None else log_odds(evidence.log_evidence[who], effects, m)
             draws = evidence.draws[model.name][who]
             found[model.name] = group_parameters(model.name, question.parameters(m), draws, participants[who], odds, seed)
     return found
 
 
-def _log_odds(log_evidence: Floats, frequencies: Floats, m: int) -> Floats:
-    """That people follow model number `m` and no other, given how frequent models are, (N,)."""
-    joint = log_evidence + np.log(frequencies)
-    others = logsumexp(np.delete(joint, m, axis=1), axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nan_to_num(joint[:, m] - others, nan=-50.0, posinf=50.0, neginf=-50.0), np.float64)
+def log_odds(log_evidence: Floats, effects: RandomEffects, m: int) -> Floats:
+    """That people follow model number `m` and no other, given the group, (N,).
+
+    Averaged over the frequencies that the group leaves possible. Their mean would count a person twice, who is one of the group: alone,
+    somebody with odds of 3 would be given odds of 5.
+    """
+    with np.errstate(divide="ignore"):
+        log_r = np.log(effects.sample(FREQUENCIES, np.random.default_rng(0)))
+    odds = np.empty(len(log_evidence))
+    for n, one in enumerate(log_evidence):
+        joint = one + log_r
+        with np.errstate(invalid="ignore"):
+            shares = joint - logsumexp(joint, axis=1, keepdims=True)
+            odds[n] = logsumexp(shares[:, m]) - logsumexp(np.delete(shares, m, axis=1))
+    return np.asarray(np.nan_to_num(odds, nan=-50.0, posinf=50.0, neginf=-50.0), np.float64)

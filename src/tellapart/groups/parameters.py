@@ -203,20 +203,26 @@ def compare_groups(first: GroupParameters, second: GroupParameters, names: tuple
 
 
 def compare_conditions(
-    model: str, priors: Mapping[str, Prior], first: Floats, second: Floats, names: tuple[str, str], seed: int = 0
+    model: str,
+    priors: Mapping[str, Prior],
+    first: Floats,
+    second: Floats,
+    names: tuple[str, str],
+    seed: int = 0,
+    log_odds: Floats | None = None,
 ) -> list[ParameterDifference]:
     """The differences of population means between two conditions under which the same people were observed.
 
     Arguments:
         first, second: Draws from each person's posterior under each condition, on the normal scale, (N, L, P) each, people in one order.
             The order of draws means nothing: those of two conditions may come from the same random numbers, and are paired anew.
+        log_odds: That each person follows this model and no other, (N,); everybody does if not given.
     """
     paired = np.random.default_rng(seed).permuted(np.tile(np.arange(second.shape[1]), (len(second), 1)), axis=1)
     second = np.take_along_axis(second, paired[..., None], 1)
     rotated = np.concatenate([first + second, first - second], axis=-1) / np.sqrt(2.0)
-    both = group_parameters(
-        model, {f"{name} {half}": prior for half in ("sum", "difference") for name, prior in priors.items()}, rotated, seed=seed
-    )
+    halves = {f"{name} {half}": prior for half in ("sum", "difference") for name, prior in priors.items()}
+    both = group_parameters(model, halves, rotated, log_odds=log_odds, seed=seed)
     differences = []
     for p, (name, prior) in enumerate(priors.items()):
         s, d, spread_s, spread_d = (v[..., q].reshape(-1) for v in (both.mu, both.sigma) for q in (p, p + len(priors)))

@@ -44,6 +44,10 @@ def most_frequent_model(
         settings: See `power_curve`.
     """
     r, evidence = _checked(frequencies, names), _relative(log_evidence)
+    first = [name for name, share in zip(names, r, strict=True) if share > r.max() - 1e-9]
+    if len(first) > 1:
+        fix = "let one of them be more frequent, or ask whether two groups differ"
+        raise DataError("No model is the most frequent one in that population.", got=f"{' and '.join(first)}: {r.max():g} each", fix=fix)
     leader, alpha = int(r.argmax()), prior_counts(np.arange(len(r)), prior)
 
     def right(rng: np.random.Generator, sizes: Sequence[int]) -> list[bool]:

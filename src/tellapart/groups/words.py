@@ -24,7 +24,8 @@ def conclusion(found: Analysis) -> str:
     people = f"{len(found.participants)} people"
     if found.effects is None:
         rows = [row for group in found.parameters.values() for row in group.rows()]
-        means = ", ".join(f"{row['parameter']} {row['mean']:.2f} ({row['mean_low']:.2f} to {row['mean_high']:.2f})" for row in rows)
+        told = [(row["parameter"], *(rounded(row[key], 2) for key in ("mean", "mean_low", "mean_high"))) for row in rows]
+        means = ", ".join(f"{name} {mean} ({low} to {high})" for name, mean, low, high in told)
         return f"In the population of these {people}, the means of {found.models[0]} are: {means}."
     effects = found.effects
     best = int(effects.frequencies.argmax())
@@ -113,3 +114,8 @@ def between(counts: NDArray[np.intp]) -> str:
     """The least and the most of some counts."""
     low, high = int(counts.min()), int(counts.max())
     return f"{low}" if low == high else f"{low} to {high}"
+
+
+def rounded(value: float, places: int) -> str:
+    """A number in whatever unit: so many decimal places, or of a small one as many digits."""
+    return f"{value:.{places}f}" if value == 0 or abs(value) >= 0.1 else f"{value:.{places}g}"

@@ -15,7 +15,7 @@ from ..groups.analysis import Analysis
 from ..groups.contrasts import Comparison
 from ..groups.statistics import PARTS
 from ..groups.to_arviz import to_arviz
-from ..groups.words import between, conclusion, methods
+from ..groups.words import between, conclusion, methods, rounded
 from . import analysis_figures as figures
 from .style import Panel, filled, panel
 
@@ -136,7 +136,7 @@ def _people(found: Analysis) -> tuple[Panel | None, Table]:
         caption = f"Model probabilities of each person by itself. {found.evidence.words}"
         shown = panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
     columns = people_columns(found)
-    rows = [[_text(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    rows = [[_text(value, name) for name, value in zip(columns, row, strict=True)] for row in zip(*columns.values(), strict=True)]
     return shown, Table("One row for each person", list(columns), rows)
 
 
@@ -159,13 +159,16 @@ def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
     parts = []
     for number, group in enumerate(found.parameters.values()):
         header = ("parameter", "mean", "90 %", "spread", "90 %")
-        columns = "{parameter}|{mean:.3f}|{mean_low:.3f} to {mean_high:.3f}|{spread:.3f}|{spread_low:.3f} to {spread_high:.3f}"
-        rows = [columns.format(**row).split("|") for row in group.rows()]
+        rows = [(row["parameter"], *_with_interval(row, "mean"), *_with_interval(row, "spread")) for row in group.rows()]
         members = f"{group.membership.sum():.1f} people follow it" if len(found.models) > 1 else f"{len(group.participants)} people"
         error = f"Monte-Carlo error {group.error:.3f} posterior standard deviations"
         caption = f"{group.model}: mean and spread in the population; {members}; {error}."
         parts.append((panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
     return parts
+
+
+def _with_interval(row: dict[str, Any], of: str) -> tuple[str, str]:
+    return _text(row[of]), f"{_text(row[f'{of}_low'])} to {_text(row[f'{of}_high'])}"
 
 
 def _comparison(number: int, one: Comparison) -> tuple[str, list[str], list[Panel], list[Table]]:
@@ -217,10 +220,11 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
 
 def _rows_table(rows: Sequence[dict[str, Any]], caption: str) -> Table:
     header = list(rows[0]) if rows else []
-    return Table(caption, header, [[_text(row[key]) for key in header] for row in rows])
+    return Table(caption, header, [[_text(row[key], key) for key in header] for row in rows])
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, column: str = "") -> str:
+    """A value as the page shows it: a number in whatever unit, a probability to three decimal places."""
     if isinstance(value, float | np.floating):
-        return "" if math.isnan(value) else f"{value:.3f}"
+        return "" if math.isnan(value) else f"{value:.3f}" if column.startswith("probability") else rounded(float(value), 3)
     return str(value)
