@@ -8,8 +8,10 @@ import schemathesis
 import schemathesis.specs.openapi.checks
 from hypothesis import strategies as st
 from kit import DESIGN, Clock, bandit, plan_of
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 
+from tellapart.server.api import TrialBody
 from tellapart.server.app import create_app
 from tellapart.server.settings import Codes, Limits
 from tellapart.server.tables import metadata
@@ -374,3 +376,16 @@ def test_no_sequence_of_requests_with_a_key_makes_the_server_fail(app, bodies):
         response = client.post(f"/api/{path}", content=json.dumps(body), headers={**headers, "content-type": "application/json"})
         assert response.status_code < 500
         assert "Traceback" not in response.text
+
+
+@pytest.mark.parametrize("answer", ["1\u202f000", "caf\u00e9\u00a0!", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u3042" * 200])
+def test_what_people_can_type_is_taken(answer):
+    """A refused answer would be lost: spaces that do not break, joined characters and long words of any script are none."""
+    assert TrialBody(trial=0, answer=answer).answer == answer
+    assert len(json.dumps([answer] * 50, ensure_ascii=False).encode()) < Limits().body
+
+
+@pytest.mark.parametrize("answer", ["a\x00", "\n", "\x7f", "\ud800", "x" * 201])
+def test_what_nobody_types_is_refused(answer):
+    with pytest.raises(ValidationError):
+        TrialBody(trial=0, answer=answer)

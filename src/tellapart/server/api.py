@@ -7,6 +7,7 @@ go to a thread three times, for the key, for the work and for the answer.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header
@@ -33,14 +34,15 @@ STATUS: dict[Reason, int] = {
 }
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable():
+def _without_controls(text: str) -> str:
+    """A text that a person can have typed: no control characters, no halves of characters; spaces of all kinds and joined ones are fine."""
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
         raise ValueError("a text without control characters")
     return text
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Words = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+Words = Annotated[str, Field(max_length=200), AfterValidator(_without_controls)]
 Whole = Annotated[int, Field(ge=-(10**9), le=10**9)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e12, le=1e12)]
 Seconds = Annotated[float, Field(allow_inf_nan=False, ge=0, le=86_400)]

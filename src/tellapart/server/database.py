@@ -210,7 +210,14 @@ def _engine(url: str) -> Engine:
     if kind == "postgresql":
         # as many connections as there are threads for requests, all of them kept: to open one costs more than a trial does. None is tried
         # out before it is used: where the database was restarted, a request fails, all are renewed, and the page asks again
-        pool: dict[str, Any] = {"pool_size": 40, "max_overflow": 20}
+        alive = {
+            "connect_timeout": 10,
+            "keepalives_idle": 30,
+            "keepalives_interval": 10,
+            "keepalives_count": 3,
+            "tcp_user_timeout": WAIT * 1000,
+        }
+        pool: dict[str, Any] = {"pool_size": 40, "max_overflow": 20, "connect_args": alive}  # a host that vanished is given up soon
         return create_engine(parsed.set(drivername="postgresql+psycopg"), hide_parameters=True, **pool)
     raise StudyError("This kind of database is not served.", expected="sqlite or postgresql", got=kind)
 

@@ -11,7 +11,7 @@ class Alone {
 
   async experiment() {
     this.all = await (await fetch("experiment.json")).json();
-    this.state = JSON.parse(localStorage.getItem(KEEP + "state") ?? "null");
+    try { this.state = JSON.parse(localStorage.getItem(KEEP + "state") ?? "null"); } catch { this.state = null; /* forbidden or damaged */ }
     return { ...this.all, conditions: undefined, texts: { ...this.all.texts, answers: undefined } };
   }
 
@@ -87,7 +87,9 @@ class Alone {
     return { trials: this.state.rows.length, link: this.all.links.completion };
   }
 
-  keep() { localStorage.setItem(KEEP + "state", JSON.stringify(this.state)); }
+  keep() { // where storage is full or forbidden, the page goes on and only a reload begins anew
+    try { localStorage.setItem(KEEP + "state", JSON.stringify(this.state)); } catch { /* see above */ }
+  }
 }
 
 run(new Alone());
