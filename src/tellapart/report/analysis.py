@@ -124,7 +124,7 @@ def _who(found: Analysis) -> Table:
         ("trials of each", between(trials) + (f", {trials.mean():.1f} on average" if trials.min() < trials.max() else "")),
         ("missed trials", f"{int(missed.sum())} in all, of {counted(int((missed > 0).sum()), 'participant')}" if missed.any() else "none"),
         ("left out", "; ".join(f"{one.participant}: {one.reason}" for one in found.left_out) or "nobody"),
-        ("unlike the models", ", ".join(str(label) for label in found.participants[found.flagged]) or "nobody"),
+        ("unlike the models", _named(found.participants[found.flagged])),
     ]
     return Table("People, trials and exclusions", ("", ""), rows)
 
@@ -165,6 +165,11 @@ def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
         caption = f"{group.model}: mean and spread in the population; {members}; {error}."
         parts.append((panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
     return parts
+
+
+def _named(labels: Sequence[Any]) -> str:
+    """How many people, and who: a label alone may look like a number of people."""
+    return f"{counted(len(labels), 'participant')}: {', '.join(map(str, labels))}" if len(labels) else "nobody"
 
 
 def _with_interval(row: dict[str, Any], of: str) -> tuple[str, str]:
