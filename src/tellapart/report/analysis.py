@@ -124,7 +124,7 @@ def _who(found: Analysis) -> Table:
         ("trials of each", between(trials) + (f", {trials.mean():.1f} on average" if trials.min() < trials.max() else "")),
         ("missed trials", f"{int(missed.sum())} in all, of {counted(int((missed > 0).sum()), 'participant')}" if missed.any() else "none"),
         ("left out", "; ".join(f"{one.participant}: {one.reason}" for one in found.left_out) or "nobody"),
-        ("unlike the models", _named(found.participants[found.flagged])),
+        ("unlike the models", _named(list(found.participants[found.flagged]))),
     ]
     return Table("People, trials and exclusions", ("", ""), rows)
 
