@@ -246,6 +246,7 @@ def test_a_result_in_python_takes_behavior_and_tables():
     search = BayesianOptimization(evaluations=2, initial=2, finalists=1, baselines=0, draws=600, held_out=200, epochs=1)
     task = BernoulliBandit(trials=4)
     result = find_design(Study(task, AEG(), "estimate", search=search))
+    assert "kept in" not in str(result)  # a temporary folder is gone with the result
     behavior = simulate_models(task, [AEG()], result.design, 5, np.random.default_rng(0)).behavior
     posterior, read = result.posterior(behavior, draws=20), result.posterior(behavior.to_table(), draws=20)
     assert posterior.parameters["aeg"].draws["phi"].shape == (5, 20)
