@@ -236,6 +236,50 @@ def test_a_closed_tab_leaves_nothing_unsent_for_good(context, asked, sqlite):
         assert len(collect(connection, questions().task).rows) == 2
 
 
+def test_an_answer_that_cannot_be_kept_takes_none_with_it_that_was_given_before(context, asked, sqlite):
+    page = context.new_page()
+    consent(page, asked)
+    to_first_trial(page)
+    context.set_offline(True)
+    for key in "121":
+        choose(page, key)
+    box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
+    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify(({OUTBOX}).map((e) => (e.trial === 2 ? {{ ...e, answer: 1e13 }} : e))))")
+    page.close()
+    context.set_offline(False)
+    page = context.new_page()
+    page.goto(f"{asked}/{PERSON}")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_text("Question 2").wait_for()
+    assert outbox(page) == []
+    with sqlite.reading() as connection:
+        assert len(collect(connection, questions().task).rows) == 2
+
+
+def test_who_was_forgotten_is_asked_for_consent_again(context, bandit, sqlite):
+    page = context.new_page()
+    consent(page, bandit)
+    to_first_trial(page)
+    choose(page, "1")
+    with sqlite.writing() as connection:
+        store.forget(connection, "p0001")
+    page.reload()
+    page.get_by_role("button", name="I agree").wait_for()
+    assert people(sqlite) == []
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("heading", name="How it works").wait_for()
+
+
+def test_who_declines_twice_is_counted_once(context, bandit, sqlite):
+    page = context.new_page()
+    for _ in range(2):
+        page.goto(f"{bandit}/{PERSON}")
+        page.get_by_role("button", name="I do not take part").click()
+        page.get_by_role("button", name="I agree").wait_for(state="detached")
+    with sqlite.reading() as connection:
+        assert store.the_experiment(connection).declined == 1
+
+
 def test_a_wrong_answer_whose_reply_is_lost_on_the_way_counts_once(context, sqlite, tmp_path):
     (tmp_path / "texts.toml").write_text('[[question]]\nask = "?"\noptions = ["no", "yes"]\nanswer = 1\n')
     (tmp_path / "serve.toml").write_text("questions = 2\npractice = 0\n")

@@ -23,6 +23,7 @@ from .store import Identity
 STATUS: dict[Reason, int] = {
     "elsewhere": 401,
     "screened_out": 403,
+    "forgotten": 404,
     "questions": 409,
     "order": 409,
     "over": 409,
@@ -62,9 +63,10 @@ class Prolific(_Body):
 
 
 class StartBody(_Body):
-    """Who takes part: by Prolific's number, by a personal link, or else by the browser."""
+    """Who takes part: by Prolific's number, by a personal link, or else by the browser; `again` if they consented before."""
 
     consent: Literal[True]
+    again: bool = False
     browser: Name
     participant: Name | None = None
     prolific: Prolific | None = None
@@ -174,7 +176,7 @@ def participant_api(sessions: Sessions) -> APIRouter:
     @api.post("/start")
     async def start(body: StartBody) -> Started:
         """Consent and take part, or go on."""
-        return await in_thread(sessions.start, body.identity())
+        return await in_thread(sessions.start, body.identity(), again=body.again)
 
     @api.post("/decline")
     async def decline() -> Linked:

@@ -24,7 +24,9 @@ from .store import Block, Session, Trial
 
 log = logging.getLogger("tellapart.server")
 
-Reason = Literal["full", "paused", "expired", "screened_out", "elsewhere", "over", "questions", "order", "invalid", "incomplete"]
+Reason = Literal[
+    "full", "paused", "expired", "screened_out", "forgotten", "elsewhere", "over", "questions", "order", "invalid", "incomplete"
+]
 
 
 class Refused(Exception):
@@ -144,7 +146,7 @@ def _played(plan: Plan, session: Session, block: Block, environment: Environment
             responses = screen.responses(task, block.stimuli[given.trial], seen_by(screen, given.answer, block.places), seconds)
         outcomes = environment.step({name: np.array([value]) for name, value in responses.items()}, np.array([missed]))
     except (DataError, ValueError, TypeError, LookupError, OverflowError) as error:
-        log.info("an answer was refused: %s", error)
+        log.warning("an answer was refused: %s", error)
         raise Refused("invalid", session=session) from None
     came = {} if missed else {name: values[0].item() for name, values in outcomes.items()}
     kept = {} if missed else responses

@@ -80,8 +80,10 @@ class Sessions:
             store.found(connection, plan, seed)
             self.conditions = store.condition_ids(connection, plan)
 
-    def start(self, identity: Identity, simulated: bool = False, truth: Mapping[str, Any] | None = None) -> Started:
-        """Take part, or go on."""
+    def start(
+        self, identity: Identity, simulated: bool = False, truth: Mapping[str, Any] | None = None, again: bool = False
+    ) -> Started:
+        """Take part, or go on. Who comes again and is not known was forgotten, and must be asked for consent again."""
         key = secrets.token_urlsafe(24)
         with self.database.writing() as connection:
             session = store.session_of_person(connection, identity)
@@ -90,6 +92,8 @@ class Sessions:
                 session = store.session_of_person(connection, identity)  # somebody may have been quicker
             if session is not None:
                 return self._resume(connection, session, key)
+            if again:
+                raise Refused("forgotten")
             return self._started(self._new(connection, row, identity, key, simulated, truth), key)
 
     def decline(self) -> str | None:

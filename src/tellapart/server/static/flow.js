@@ -25,8 +25,8 @@ class Taking {
 
   async takePart() {
     if (!this.host.usable) return this.end("link", null);
-    if (!this.host.consented() && !(await this.consent())) return;
-    const started = await this.host.start();
+    const started = await this.start();
+    if (!started) return;
     if (started.status === "finished") return this.last(started.link);
     if (started.position || started.trial || started.again) await this.welcomeBack(started);
     else await this.prepare(started);
@@ -35,6 +35,17 @@ class Taking {
     await this.page("debrief", [this.texts.debrief.go_on]);
     const { link } = await this.finish();
     return this.last(link);
+  }
+
+  async start() {
+    if (!this.host.consented() && !(await this.consent())) return null;
+    try {
+      return await this.host.start();
+    } catch (refusal) {
+      if (refusal.reason !== "forgotten") throw refusal;
+      this.host.forget();
+      return this.start();
+    }
   }
 
   async consent() {

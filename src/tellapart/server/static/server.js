@@ -44,10 +44,11 @@ export class Server {
 
   experiment() { return this.ask("api/experiment"); }
   consented() { return this.keep.get("consented") === true; }
+  forget() { ["consented", "session", "outbox"].forEach((name) => this.keep.set(name, null)); }
 
   async start() {
     await this.sendOld();
-    const started = await this.ask("api/start", { consent: true, ...this.who });
+    const started = await this.ask("api/start", { consent: true, again: this.consented(), ...this.who });
     this.keep.set("consented", true);
     this.keep.set("session", { key: started.key, label: started.label });
     this.key = started.key;
@@ -65,7 +66,12 @@ export class Server {
     await this.flush().catch(() => {});
   }
 
-  decline() { return this.ask("api/decline", {}); }
+  // Who declines again is not counted again.
+  async decline() {
+    if (!this.keep.get("declined")) this.keep.set("declined", await this.ask("api/decline", {}));
+    return this.keep.get("declined");
+  }
+
   questions(answers, failures) { return this.ask("api/questions", { answers, failures }); }
   practice() { return this.ask("api/practice", {}); }
 
@@ -100,8 +106,9 @@ export class Server {
   }
 
   async send() {
+    let most = 50; // of the longest answers, less than the server takes at once
     for (let box = this.outbox(); box.length; box = this.outbox()) {
-      const batch = box.filter((entry) => entry.position === box[0].position && entry.attempt === box[0].attempt).slice(0, 50); // of the longest answers, less than the server takes at once
+      const batch = box.filter((entry) => entry.position === box[0].position && entry.attempt === box[0].attempt).slice(0, most);
       const { position, attempt } = batch[0];
       const trials = batch.map(({ trial, answer, seconds }) => ({ trial, answer, seconds }));
       try {
@@ -109,6 +116,10 @@ export class Server {
         batch.forEach((entry, i) => this.settle(entry, "resolve", { ...saved, outcomes: saved.outcomes[i] }));
       } catch (refusal) {
         if (!(refusal instanceof Refusal) || refusal.reason === "elsewhere") throw this.stop(refusal);
+        if (refusal.reason === "invalid" && batch.length > 1) {
+          most = 1; // one of them cannot be kept: those before it can
+          continue;
+        }
         batch.forEach((entry) => this.settle(entry, "reject", refusal)); // the server is elsewhere in the experiment: it knows better
         return;
       }
