@@ -3,7 +3,8 @@
     python benchmarks/server.py            everything, about ten minutes
     python benchmarks/server.py --people 50 --kills 5
 
-Every part prints what it measured and stops if something was lost.
+Every part prints what it measured and stops if something was lost. With `--keep` it is written to docs/numbers/server.json, and the table
+of docs/explanation/nothing-lost.md is printed; tests/test_numbers.py holds the page to it.
 
 Takes about ten minutes.
 """
@@ -41,6 +42,7 @@ from tellapart.server.sessions import Sessions  # noqa: E402
 from tellapart.server.simulated import Simulation  # noqa: E402
 from tellapart.server.tables import sessions, trials  # noqa: E402
 
+KEPT = ROOT / "docs" / "numbers" / "server.json"
 TEXT = "; ".join(",".join(map(str, row)) for row in DESIGN)
 
 
@@ -58,8 +60,8 @@ def databases():
 
 
 def milliseconds(times):
-    quantiles = np.quantile(times, [0.5, 0.95, 0.99]) * 1000 if times else [np.nan] * 3
-    return "median {:.0f} ms, p95 {:.0f} ms, p99 {:.0f} ms".format(*quantiles)
+    """Median, 95th and 99th percentile."""
+    return (np.quantile(times, [0.5, 0.95, 0.99]) * 1000).tolist() if times else [float("nan")] * 3
 
 
 def processor_seconds():
@@ -68,7 +70,7 @@ def processor_seconds():
     return times.children_user + times.children_system
 
 
-def killed_and_cut(name, url, count, kills, cut, trials_each):
+def killed_and_cut(name, url, kills, cut, count, trials_each):
     """People take part, one choice about every 1.2 s, while the server is killed and the network is cut."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "study.toml").write_text(bandit(trials=trials_each).to_toml())
@@ -90,14 +92,13 @@ def killed_and_cut(name, url, count, kills, cut, trials_each):
     seconds = time.perf_counter() - began
     print(f"{name}: {count} people, server killed {server.kills} times, network cut for {cut:g} s ({seconds:.0f} s in all)")
     print(f"  {acknowledged} trials acknowledged: {lost} lost, {duplicated} duplicated; {finished} of {count} people finished")
-    print(f"  saving a trial     {milliseconds(times.trials)}")
-    print(f"  starting a session {milliseconds(times.start)}")
+    waits = {"saving a trial": milliseconds(times.trials), "starting a session": milliseconds(times.start)}
+    for what, (median, p95, p99) in waits.items():
+        print(f"  {what:<18} median {median:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms")
     print(f"  {worked:.1f} ms of processor time for each trial, the server's starts included, whatever else the machine did meanwhile")
     assert (lost, duplicated, finished) == (0, 0, count)
-
-
-def undisturbed(name, url, count, trials_each):
-    killed_and_cut(name, url, count, 0, 0.0, trials_each)
+    kept = {"people": count, "kills": server.kills, "cut": cut, "acknowledged": acknowledged, "lost": lost, "duplicated": duplicated}
+    return kept | {"finished": finished, "milliseconds": waits, "work": worked}
 
 
 def many_starts(name, url, count=500):
@@ -114,6 +115,7 @@ def many_starts(name, url, count=500):
     database.close()
     print(f"{name}: {count} simultaneous starts over {len(counts)} conditions: {counts} in {seconds:.1f} s")
     assert max(counts) - min(counts) <= 1
+    return counts
 
 
 def round_trip(count=150):
@@ -169,24 +171,49 @@ def news(count=5):
     assert max(delays) < 2
 
 
+def table(kept):
+    """The table of the page."""
+    people, kills, cut = (next(iter(kept["with kills"].values()))[name] for name in ("people", "kills", "cut"))
+    disturbed = f"the server killed (SIGKILL) {kills} times and the network cut for {cut:g} s"
+    starts = list(kept["starts"].values())
+    rows = {f"{sum(starts[0])} simultaneous starts over {len(starts[0])} conditions": [", ".join(map(str, counts)) for counts in starts]}
+    for part, words in (("undisturbed", f"{people} people at once"), ("with kills", f"the same, {disturbed}")):
+        counts = ("acknowledged", "lost", "duplicated", "finished")
+        rows[f"{words}: trials acknowledged, lost, duplicated; people finished"] = [
+            ", ".join(f"{found[name]:,}" for name in counts) for found in kept[part].values()
+        ]
+    for what in ("saving a trial", "starting a session"):
+        for part in ("undisturbed", "with kills"):
+            waits = [found["milliseconds"][what] for found in kept[part].values()]
+            rows[f"{what}, {part}: median, 95th percentile"] = [f"{median:.0f} ms, {p95:.0f} ms" for median, p95, _ in waits]
+    rows["processor time for each trial, undisturbed"] = [f"{found['work']:.1f} ms" for found in kept["undisturbed"].values()]
+    head = f"| | {' | '.join(kept['starts'])} |\n|---|{'---|' * len(kept['starts'])}\n"
+    return head + "\n".join(f"| {words} | {' | '.join(cells)} |" for words, cells in rows.items())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--cut", type=float, default=10.0)
     parser.add_argument("--trials", type=int, default=30)
+    parser.add_argument("--keep", action="store_true", help="write docs/numbers/server.json")
     given = parser.parse_args()
-    with databases() as kinds:
-        for name, url in kinds:
-            many_starts(name, url)
-    with databases() as kinds:
-        for name, url in kinds:
-            undisturbed(f"{name}, undisturbed", url, given.people, given.trials)
-    with databases() as kinds:
-        for name, url in kinds:
-            killed_and_cut(name, url, given.people, given.kills, given.cut, given.trials)
+    many = (given.people, given.trials)
+    parts = {
+        "starts": many_starts,
+        "undisturbed": lambda name, url: killed_and_cut(f"{name}, undisturbed", url, 0, 0.0, *many),
+        "with kills": lambda name, url: killed_and_cut(name, url, given.kills, given.cut, *many),
+    }
+    kept = {}
+    for part, measure in parts.items():
+        with databases() as kinds:
+            kept[part] = {name: measure(name, url) for name, url in kinds}
     news()
     round_trip()
+    if given.keep:
+        KEPT.write_text(json.dumps(kept, indent=2) + "\n")
+        print(table(kept))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import peers  # noqa: E402
+import server  # noqa: E402
 
 KEPT = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "docs" / "numbers").glob("*.json"))}
 FALSE_ALARM = 1e-4
@@ -59,6 +60,10 @@ def test_what_is_said_of_peers_is_what_was_measured():
     assert f"{kept['people']:,} fresh participants" in page
     for row in kept["posterior"]:
         assert f"{peers.NAMES[row['tool']]} {peers.share(row)}" in readme
+
+
+def test_the_page_on_losses_has_the_table_that_was_measured():
+    assert server.table(KEPT["server"]) in (ROOT / "docs" / "explanation" / "nothing-lost.md").read_text()
 
 
 def test_no_estimate_of_a_peer_is_above_the_exact_answer():

@@ -244,7 +244,8 @@ def test_an_answer_that_cannot_be_kept_takes_none_with_it_that_was_given_before(
     for key in "121":
         choose(page, key)
     box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
-    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify(({OUTBOX}).map((e) => (e.trial === 2 ? {{ ...e, answer: 1e13 }} : e))))")
+    spoiled = f"({OUTBOX}).map((entry) => (entry.trial === 2 ? {{ ...entry, answer: 1e13 }} : entry))"
+    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify({spoiled}))")
     page.close()
     context.set_offline(False)
     page = context.new_page()

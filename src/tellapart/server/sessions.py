@@ -80,9 +80,7 @@ class Sessions:
             store.found(connection, plan, seed)
             self.conditions = store.condition_ids(connection, plan)
 
-    def start(
-        self, identity: Identity, simulated: bool = False, truth: Mapping[str, Any] | None = None, again: bool = False
-    ) -> Started:
+    def start(self, identity: Identity, simulated: bool = False, truth: Mapping[str, Any] | None = None, again: bool = False) -> Started:
         """Take part, or go on. Who comes again and is not known was forgotten, and must be asked for consent again."""
         key = secrets.token_urlsafe(24)
         with self.database.writing() as connection:
