@@ -15,7 +15,7 @@ SHIPPED = {
     "model": {"wslts", "aeg", "gls", "hidden-number"},
     "search": {"amortized", "bayesopt"},
     "encoder": {"history", "sequence", "blocks"},
-    "estimator": {"posterior", "nwj", "infonce"},
+    "estimator": {"posterior", "likelihood", "nwj", "infonce"},
 }
 
 FILE = """

@@ -24,6 +24,7 @@ from .estimators.base import Estimator as Estimator
 from .estimators.fresh import pointwise_at as pointwise_at
 from .estimators.fresh import pointwise_at_each as pointwise_at_each
 from .estimators.infonce import InfoNCEEstimator as InfoNCEEstimator
+from .estimators.likelihood import LikelihoodEstimator as LikelihoodEstimator
 from .estimators.nwj import NWJEstimator as NWJEstimator
 from .estimators.posterior import PosteriorEstimator as PosteriorEstimator
 from .groups.analysis import Analysis as Analysis

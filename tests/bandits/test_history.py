@@ -5,7 +5,7 @@ import pytest
 
 from tellapart.bandits.bernoulli import BernoulliBandit
 from tellapart.bandits.gls import GLS
-from tellapart.bandits.history import PER_PLACE, bandit_history
+from tellapart.bandits.history import PER_PLACE, bandit_history, bandit_options
 from tellapart.behavior import Behavior
 from tellapart.priors import sample_priors
 
@@ -77,6 +77,31 @@ def test_features_are_those_of_a_plain_loop(arms, binary):
         for t in range(1, 12):
             choices, rewards = behavior.fields["choice"][i, 1, : t + 1].tolist(), behavior.fields["reward"][i, 1, : t + 1].tolist()
             np.testing.assert_allclose(features[i, 1, t], described(choices, rewards, arms, binary), atol=1e-6)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("arms", [2, 3, 5])
+def test_options_are_described_as_they_would_be_if_chosen(arms, binary):
+    _, behavior = simulated(arms, n=10)
+    behavior = behavior if binary else numbers_for(behavior)
+    options = bandit_options(behavior, arms, binary)
+    assert not options[:, :, 0].any()
+    for i in range(len(behavior)):
+        for t in range(1, 12):
+            choices, rewards = behavior.fields["choice"][i, 1, : t + 1].tolist(), behavior.fields["reward"][i, 1, : t + 1].tolist()
+            for k in range(arms):
+                expected = [*described([*choices[:-1], k], rewards, arms, binary)[:PER_PLACE], rewards[-2]]
+                np.testing.assert_allclose(options[i, 1, t, k], expected, atol=1e-6)
+
+
+def test_options_pass_over_missed_trials():
+    _, behavior = simulated(blocks=1)
+    keep = np.ones(12, bool)
+    keep[[0, 4, 5]] = False
+    holes = Behavior(behavior.fields, np.broadcast_to(keep, behavior.shape))
+    closed = Behavior({name: values[:, :, keep] for name, values in behavior.fields.items()})
+    np.testing.assert_array_equal(bandit_options(holes, 3)[:, :, keep], bandit_options(closed, 3))
+    assert not bandit_options(holes, 3)[:, :, ~keep].any()
 
 
 @pytest.mark.parametrize("binary", [True, False])

@@ -50,6 +50,42 @@ def bandit_history(behavior: Behavior, arms: int, binary: bool = True) -> NDArra
     return features
 
 
+def bandit_options(behavior: Behavior, arms: int, binary: bool = True) -> NDArray[np.float32]:
+    """The same features of each arm before every trial, in the arms' own order, and the previous reward, (N, B, T, K, 14)."""
+    features = np.zeros((*behavior.shape, arms, PER_PLACE + 1), np.float32)
+    arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
+    counted = 0.5 * np.log1p(np.arange(behavior.shape[2] + 1))
+    in_threads(lambda *slices: _describe_options(*slices, binary, counted), len(behavior), arrays)
+    return features
+
+
+@nb.njit(cache=True, nogil=True)
+def _describe_options(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any, counted: Any) -> None:
+    """Fill `features` (N, B, T, K, 14); before the first trial of a block, and in missed trials, all are zero."""
+    n, blocks, trials, arms, _ = features.shape
+    known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.arange(arms)
+    row = np.zeros(PER_PLACE * arms)
+    for i in range(n):
+        for b in range(blocks):
+            known[:], lately[:] = 0.0, 0.0
+            previous, reward, seen = -1, 0.0, 0
+            for t in range(trials):
+                if not mask[i, b, t]:
+                    continue
+                if seen > 0:
+                    if binary:
+                        _describe_wins(known, order, row, counted)
+                    else:
+                        _describe_numbers(known, order, row, seen, counted)
+                    _describe_lately(previous, lately, order, row)
+                    for k in range(arms):
+                        features[i, b, t, k, :PER_PLACE] = row[PER_PLACE * k : PER_PLACE * (k + 1)]
+                        features[i, b, t, k, PER_PLACE] = reward
+                previous, reward = int(choices[i, b, t]), float(rewards[i, b, t])
+                seen += 1
+                _learn(previous, reward, seen, known, lately)
+
+
 @nb.njit(cache=True, nogil=True)
 def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any, counted: Any) -> None:
     """Fill `features`, participant by participant; missed trials are as if they had never been.

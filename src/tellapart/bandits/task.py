@@ -77,3 +77,9 @@ class Bandit(Task):
         from .history import bandit_history
 
         return bandit_history(behavior, self.arms, self.reward.kind == "binary")
+
+    def options(self, behavior: Behavior) -> NDArray[np.float32]:
+        """What could be known of each arm before every trial; see `history.py`."""
+        from .history import bandit_options
+
+        return bandit_options(behavior, self.arms, self.reward.kind == "binary")

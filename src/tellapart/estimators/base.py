@@ -134,6 +134,11 @@ class Estimator(nn.Module, ABC):
         return self.chunked(lambda part: self.bound(part, generator), batch), None
 
     @property
+    def quick(self) -> Estimator:
+        """An estimator with the same summaries that costs less, for surveys of many designs; its draws have the density of its flows."""
+        return self
+
+    @property
     def task(self) -> Task:
         return self.encoder.task
 

@@ -38,6 +38,8 @@ class PosteriorEstimator(Estimator):
         bins: Pieces of a spline.
     """
 
+    log_prior: Tensor
+
     name: ClassVar[str] = "posterior"
     sources: tuple[str, ...] = ("barber2003im", "foster2019variational")
 
@@ -58,7 +60,10 @@ class PosteriorEstimator(Estimator):
         return self.question.theta(simulations)
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
-        summaries = self.encoder(batch.inputs)
+        return self.bound_of(self.encoder(batch.inputs), batch)
+
+    def bound_of(self, summaries: Tensor, batch: Batch) -> Tensor:
+        """The bound where summaries are known already, (N,)."""
         total = torch.zeros(len(batch), device=summaries.device)
         if self.question.about_models:
             log_q = self.classifier(summaries) - self.log_prior
@@ -67,7 +72,7 @@ class PosteriorEstimator(Estimator):
             chosen = torch.nonzero(batch.model == m).squeeze(-1)
             if width and len(chosen):
                 # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
-                information = self._flow(m).information(batch.v[chosen][:, :width], summaries[chosen]) + batch.kept[m]
+                information = self.head(m).information(batch.v[chosen][:, :width], summaries[chosen]) + batch.kept[m]
                 total = total.index_add(0, chosen, information)
         return total
 
@@ -78,12 +83,13 @@ class PosteriorEstimator(Estimator):
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(generator.integers(2**63)))
-            return self._flow(model).sample(self.encoder(inputs), draws)
+            return self.head(model).sample(self.encoder(inputs), draws)
 
     def flow(self, inputs: Tensor, model: int) -> Any:
-        return self._flow(model).given(self.encoder(inputs))
+        return self.head(model).given(self.encoder(inputs))
 
-    def _flow(self, model: int) -> Flow:
+    def head(self, model: int) -> Flow:
+        """The flow of the parameters of a model that are asked about."""
         flow = self.flows[f"{model}"]
         assert isinstance(flow, Flow)
         return flow

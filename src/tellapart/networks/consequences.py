@@ -39,13 +39,23 @@ def consequences(task: Task, behavior: Behavior) -> list[NDArray[np.floating[Any
     return [_of_response(behavior.fields[f.name], behavior.mask, outcomes, categories).astype(dtype) for f, categories in described]
 
 
+def known_of_options(task: Task, behavior: Behavior, field: Field) -> NDArray[np.floating[Any]]:
+    """The same of each category of a response, in the categories' own order, (N, B, T, K, F); F is 0 if they are not described."""
+    categories = dict(answers_with_consequences(task)).get(field, 0)
+    if not categories:
+        return np.zeros((*behavior.shape, max(2, field.levels or 0), 0), np.float32)
+    outcomes = np.stack([behavior.fields[f.name].astype(np.float64) for f in task.outcomes], axis=-1)
+    known = _of_response(behavior.fields[field.name], behavior.mask, outcomes, categories, reordered=False)
+    return known.reshape(*behavior.shape, categories, -1)
+
+
 def width_of_consequences(task: Task) -> int:
     """F of all responses together."""
     return sum(categories * (4 + 3 * len(task.outcomes)) for _, categories in answers_with_consequences(task))
 
 
-def _of_response(given: NDArray[np.generic], mask: NDArray[np.bool_], outcomes: Floats, categories: int) -> Floats:
-    """The same for one response (N, B, T), from outcomes (N, B, T, O)."""
+def _of_response(given: NDArray[np.generic], mask: NDArray[np.bool_], outcomes: Floats, categories: int, reordered: bool = True) -> Floats:
+    """The same for one response (N, B, T), from outcomes (N, B, T, O); if not `reordered`, categories keep their order."""
     n, blocks, trials = given.shape
     count = np.zeros((n, blocks, categories, 1))
     when = np.zeros_like(count)  # the number of the trial at which a category was last given, from 1
@@ -62,7 +72,7 @@ def _of_response(given: NDArray[np.generic], mask: NDArray[np.bool_], outcomes: 
         tried = np.where(count > 0, mean, -np.inf)
         highest = (tried == tried.max(2, keepdims=True)) & (count > 0)
         known = np.concatenate([np.log1p(count), ago, most, least, mean, highest, last], axis=-1)
-        described[:, :, t] = (np.take_along_axis(known, order, 2) * recorded).reshape(n, blocks, -1)
+        described[:, :, t] = ((np.take_along_axis(known, order, 2) if reordered else known) * recorded).reshape(n, blocks, -1)
         new = now & recorded
         seen += recorded
         count += new

@@ -29,6 +29,12 @@ SOURCES: dict[str, str] = {
   booktitle = {Advances in Neural Information Processing Systems 32},
   year = {2019}
 }""",
+    "foster2020unified": """@inproceedings{foster2020unified,
+  title = {A Unified Stochastic Gradient Approach to Designing {Bayesian}-Optimal Experiments},
+  author = {Foster, Adam and Jankowiak, Martin and O'Meara, Matthew and Teh, Yee Whye and Rainforth, Tom},
+  booktitle = {Proceedings of the 23rd International Conference on Artificial Intelligence and Statistics},
+  year = {2020}
+}""",
     "durkan2019neural": """@inproceedings{durkan2019neural,
   title = {Neural Spline Flows},
   author = {Durkan, Conor and Bekasov, Artur and Murray, Iain and Papamakarios, George},

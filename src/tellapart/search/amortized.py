@@ -55,7 +55,8 @@ class Amortized(Search):
     """Settings of the amortized search.
 
     Arguments:
-        estimator: What is trained: "posterior" if not given, or a critic bound on the same encoder, "nwj" or "infonce".
+        estimator: What is trained: "posterior" if not given; "likelihood", a posterior that a learned likelihood corrects; or a critic
+            bound on the same encoder, "nwj" or "infonce".
         encoder: How behavior is summarised: "history" (the task describes its trials), "sequence" (the fields as they are), "blocks" (the
             paper's); if not given, the first of these that the task allows.
         steps: Steps of training; 0 for a default that grows with the number of parameters to be learned.
@@ -228,7 +229,7 @@ class _Finder:
 
         def made() -> dict[str, Any]:
             seed = (self.job.seed, _SURVEY, number)
-            surveyor = Surveyor(self.estimator, self.space, self.settings.survey_simulations, seed, self.workers)
+            surveyor = Surveyor(self.estimator.quick, self.space, self.settings.survey_simulations, seed, self.workers)
             designs, nats = survey(surveyor)
             self.job.journal.put_failures(surveyor.failures)
             return {"designs": designs.tolist(), "nats": nats.tolist(), "tried": surveyor.tried}

@@ -67,6 +67,13 @@ class Task(ABC):
         """
         return None
 
+    def options(self, behavior: Behavior) -> NDArray[np.float32] | None:
+        """What could be known of each option before every trial, (N, B, T, K, F), where the first categorical response is a choice among K.
+
+        None if the task has no such description: then it is what each option led to so far. It must not depend on the trial itself.
+        """
+        return None
+
     def lengths(self, designs: Floats) -> NDArray[np.intp]:
         """How many trials each block has at designs (N, B, V), (N, B); T if the design has no say in it."""
         return np.full(designs.shape[:2], self.trials, np.intp)

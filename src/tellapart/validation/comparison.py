@@ -145,7 +145,7 @@ def _proposal(estimator: Estimator) -> LearnedPosterior | None:
     """The estimator's posteriors, if it has them of all parameters of all models."""
     question = estimator.question
     every = question.about_parameters and all(len(question.parameters(m)) == len(one.parameters) for m, one in enumerate(question.models))
-    return LearnedPosterior(estimator) if every and estimator.has_flows else None
+    return LearnedPosterior(estimator.quick) if every and estimator.quick.has_flows else None
 
 
 def _about_models(participants: Participants, evidence: Floats) -> tuple[float, Confusion, Confusion, float, float]:

@@ -124,7 +124,7 @@ def read_independently(
     optimizer = torch.optim.Adam(reader.parameters(), lr=RATE)
     for step in range(steps):
         simulations = simulated(1, step, BATCH, 0.5)
-        loss = -_gain(estimator, reader, simulations).mean()
+        loss = -_gain(estimator.quick, reader, simulations).mean()
         optimizer.param_groups[0]["lr"] = RATE * 0.5 * (1 + math.cos(math.pi * step / steps))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -137,18 +137,21 @@ def read_independently(
 
 def readable(estimator: Estimator) -> bool:
     """Can a reader start from the estimator's answer? Not from posteriors of parameters that are no flows."""
-    return estimator.has_flows or not estimator.question.about_parameters
+    return estimator.quick.has_flows or not estimator.question.about_parameters
 
 
 def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, steps: int) -> Reading:
     """The gain on simulations that the reader has not seen."""
-    question = estimator.question
+    question, start = estimator.question, estimator.quick
     with torch.no_grad():
-        parts = [_gain(estimator, reader, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
+        parts = [_gain(start, reader, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
         values, batch = torch.cat(parts).double().cpu().numpy(), estimator.prepare(simulations)
         if not question.about_parameters:  # the bound of a critic is less than what its model probabilities tell
-            log_q = estimator.chunked(lambda part: estimator.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
+            log_q = start.chunked(lambda part: start.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
             values = values + (log_q - question.log_prior)[np.arange(len(values)), simulations.model]
+            gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(estimator.pointwise(batch))
+        elif start is not estimator:
+            values = values + start.pointwise(start.prepare(simulations), accuracy=False).values
             gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(estimator.pointwise(batch))
         else:
             gain = Difference(*stratified(values, simulations.model, question.prior))

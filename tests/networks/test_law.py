@@ -1,0 +1,144 @@
+"""The learned law of responses: probabilities that sum to 1, trials that do not see the future, and a law that is known."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+import tellapart as ta
+from tellapart.behavior import Behavior
+from tellapart.networks.law import Law, Trials
+from tellapart.networks.sequence import SequenceEncoder
+from tellapart.optimizer import Muon
+
+TASK = ta.BernoulliBandit(3, 1, 3)
+
+
+@dataclass(frozen=True)
+class Timed(ta.Task):
+    """A task whose answers have a time and a rating beside them."""
+
+    blocks: int = 1
+    trials: int = 4
+
+    @property
+    def fields(self):
+        return (ta.Field("second", "binary"), ta.Field("seconds", "positive"), ta.Field("rating", "categorical", 3))
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace(self.blocks, (ta.Variable("difference"),))
+
+    def baseline(self, n, rng):
+        return rng.random((n, self.blocks, 1))
+
+
+def law_of(task, parameters=2, seed=0):
+    torch.manual_seed(seed)
+    trials = Trials(SequenceEncoder(task))
+    return trials, Law(trials, parameters)
+
+
+def log_p(trials, law, behavior, z):
+    designs = np.full((len(behavior), *trials.task.design_space.shape), 0.5)
+    with torch.no_grad():
+        return law(trials.prepare(behavior, designs), torch.as_tensor(z, dtype=torch.float32)).numpy()
+
+
+def test_probabilities_of_all_sequences_sum_to_one():
+    """All choices that can be made, the outcomes being as they are."""
+    trials, law = law_of(TASK)
+    choices = np.array(list(product(range(3), repeat=3)), np.int16)[:, None]
+    rewards = np.broadcast_to(np.array([1, 0, 1], np.int16), choices.shape)
+    z = np.random.default_rng(0).normal(size=(len(choices), 2))
+    log = log_p(trials, law, Behavior({"choice": choices, "reward": rewards}), np.repeat(z[:1], len(z), 0))
+    assert np.exp(log).sum() == pytest.approx(1.0, abs=1e-5)
+    assert len(np.unique(log.round(6))) > 9  # choices are not all alike
+
+
+def test_probabilities_of_later_responses_sum_to_one():
+    """The density of the time is integrated, the rating summed, given the answer."""
+    task = Timed(trials=1)
+    trials, law = law_of(task)
+    seconds = np.exp(np.linspace(-12, 12, 4001))
+    total = 0.0
+    for second, rating in product(range(2), range(3)):
+        shape = (len(seconds), 1, 1)
+        fields = {"second": np.full(shape, second, np.int8), "seconds": seconds.reshape(shape), "rating": np.full(shape, rating, np.int16)}
+        density = np.exp(log_p(trials, law, Behavior(fields), np.zeros((len(seconds), 2))))
+        total += np.trapezoid(density, np.log(seconds))  # on the scale of the encoder
+    assert total == pytest.approx(1.0, abs=1e-3)
+
+
+def test_no_trial_sees_a_later_one():
+    """What the first trials contribute does not depend on the last."""
+    trials, law = law_of(ta.BernoulliBandit(3, 2, 6))
+    rng = np.random.default_rng(1)
+    fields = {"choice": rng.integers(0, 3, (5, 2, 6)).astype(np.int16), "reward": rng.integers(0, 2, (5, 2, 6)).astype(np.int16)}
+    changed = {name: values.copy() for name, values in fields.items()}
+    changed["choice"][:, :, 4:] = (changed["choice"][:, :, 4:] + 1) % 3
+    changed["reward"][:, :, 4:] = 1 - changed["reward"][:, :, 4:]
+    z = rng.normal(size=(5, 2))
+    first = np.broadcast_to(np.arange(6) < 4, (5, 2, 6))
+    np.testing.assert_allclose(log_p(trials, law, Behavior(fields, first), z), log_p(trials, law, Behavior(changed, first), z), atol=1e-6)
+    inputs = [trials.prepare(Behavior(one), np.full((5, 2, 3), 0.5)) for one in (fields, changed)]
+    alike = [inputs[0].clone(), inputs[1].clone()]
+    for one in alike:
+        one[:, :, 4:, -1] = 0.0  # the mask alone, so that what was recorded stays in sight
+    with torch.no_grad():
+        one, two = (law(part, torch.as_tensor(z, dtype=torch.float32)) for part in alike)
+    torch.testing.assert_close(one, two)
+
+
+def test_missed_trials_are_as_if_they_had_never_been():
+    trials, law = law_of(ta.BernoulliBandit(3, 1, 6))
+    rng = np.random.default_rng(2)
+    fields = {"choice": rng.integers(0, 3, (5, 1, 6)).astype(np.int16), "reward": rng.integers(0, 2, (5, 1, 6)).astype(np.int16)}
+    keep, z = np.array([False, True, True, False, True, True]), rng.normal(size=(5, 2))
+    holes = Behavior(fields, np.broadcast_to(keep, (5, 1, 6)))
+    closed = Behavior({name: values[:, :, keep] for name, values in fields.items()})
+    np.testing.assert_allclose(log_p(trials, law, holes, z), log_p(trials, law, closed, z), rtol=1e-5)
+
+
+def test_many_parameters_for_each_participant_are_those_of_one_after_the_other():
+    trials, law = law_of(TASK)
+    rng = np.random.default_rng(3)
+    fields = {"choice": rng.integers(0, 3, (4, 1, 3)).astype(np.int16), "reward": rng.integers(0, 2, (4, 1, 3)).astype(np.int16)}
+    z = rng.normal(size=(7, 4, 2))
+    together = log_p(trials, law, Behavior(fields), z)
+    np.testing.assert_allclose(together, [log_p(trials, law, Behavior(fields), one) for one in z], rtol=1e-5)
+
+
+def test_a_known_law_is_learned():
+    """A participant who repeats what won: the divergence from the likelihood that made the choices, per participant."""
+    task, rng = ta.BernoulliBandit(2, 1, 10), np.random.default_rng(4)
+    trials, law = law_of(task, 1)
+    optimizer = Muon(law.parameters(), 1e-2)
+
+    def simulated(n):
+        z = rng.normal(size=(n, 1))
+        stay = 1 / (1 + np.exp(-2 * z[:, 0]))
+        choice, reward = np.zeros((2, n, 1, 10), np.int16)
+        exact = np.full(n, np.log(0.5))
+        choice[:, 0, 0] = rng.integers(0, 2, n)
+        reward[:, 0] = rng.integers(0, 2, (n, 10))
+        for t in range(1, 10):
+            p = np.where(reward[:, 0, t - 1] == 1, stay, 0.5)
+            stays = rng.random(n) < p
+            choice[:, 0, t] = np.where(stays, choice[:, 0, t - 1], 1 - choice[:, 0, t - 1])
+            exact += np.log(np.where(stays, p, 1 - p))
+        return Behavior({"choice": choice, "reward": reward}), z, exact
+
+    for step in range(150):
+        optimizer.param_groups[0]["lr"] = 1e-2 * (1 - step / 150)
+        behavior, z, _ = simulated(128)
+        designs = np.full((128, 1, 2), 0.5)
+        loss = -law(trials.prepare(behavior, designs), torch.as_tensor(z, dtype=torch.float32)).mean() / 10
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    behavior, z, exact = simulated(2000)
+    divergence = exact - log_p(trials, law, behavior, z)
+    assert divergence.mean() < 0.1
