@@ -173,7 +173,7 @@ class Estimator(nn.Module, ABC):
         bound, influence = self.measure(batch, seed)
         model, correct = batch.model.cpu().numpy(), None
         if accuracy and self.question.about_models:
-            guess = self.chunked(lambda part: self.log_model_probabilities(part.inputs).argmax(-1), batch)
+            guess = self.chunked(lambda part: self.quick.log_model_probabilities(part.inputs).argmax(-1), batch)
             correct = guess.cpu().numpy() == model
         spread = None if influence is None else influence.double().cpu().numpy()
         return Pointwise(bound.double().cpu().numpy(), model, self.question.prior, "lower bound", spread, correct, batch.failed)

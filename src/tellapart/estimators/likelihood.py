@@ -36,11 +36,20 @@ from .posterior import PosteriorEstimator
 DRAWS = 32
 """L."""
 
-TOGETHER = 4096
-"""Draws of all participants whose likelihood is computed at once."""
+TOGETHER = 256
+"""Draws of all participants whose likelihood is computed at once: few enough for the processor's cache."""
 
-JUDGED = 4
-"""Participants of a batch from whom b is learned, each with as many draws."""
+CORRECTED = 512
+"""Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
+
+JUDGED, JUDGED_DRAWS = 2, 16
+"""Participants of a batch from whom b is learned, and draws of each."""
+
+QUICKLY = 8.0
+"""b = sigmoid(8 x): one number of which every batch says little moves more quickly than weights do."""
+
+READ = 0.25
+"""The share of a batch whose trials laws learn from: they have many examples in each participant."""
 
 
 class LikelihoodEstimator(Estimator):
@@ -68,6 +77,11 @@ class LikelihoodEstimator(Estimator):
         self.balance = nn.Parameter(torch.zeros(1))
 
     @property
+    def trust(self) -> Tensor:
+        """b, how far laws are trusted, (1,)."""
+        return torch.sigmoid(QUICKLY * self.balance)
+
+    @property
     def quick(self) -> Estimator:
         return self.posterior
 
@@ -82,17 +96,34 @@ class LikelihoodEstimator(Estimator):
         for m, chosen in _each(batch, len(self.widths)):
             if f"{m}" in self.nuisance:
                 rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
-            half = chosen[: max(1, len(chosen) // 2)]
-            inputs = batch.inputs[half]
-            log_p = self.laws[m](inputs, batch.v[half, : self.widths[m]])
+            read = chosen[: math.ceil(READ * len(chosen))]
+            inputs = batch.inputs[read]
+            log_p = self.laws[m](inputs, batch.v[read, : self.widths[m]])
             rest = rest - log_p.sum() / inputs[..., -1].sum().clamp(min=1.0)
-        rest = rest - self._corrected(batch[:JUDGED], JUDGED, generator or _seeded(0)).mean()
+        rest = rest - self._corrected(batch[:JUDGED], JUDGED_DRAWS, generator or _seeded(0)).mean()
         return -bound + rest - rest.detach()
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         generator, size = generator or _seeded(0), TOGETHER // DRAWS
         parts = [self._corrected(batch[i : i + size], DRAWS, generator) for i in range(0, len(batch), size)]
         return torch.cat(parts)
+
+    def measure(self, batch: Batch, seed: int) -> tuple[Tensor, Tensor | None]:
+        """The bound of the posterior, and to it the mean correction of some participants of each model."""
+        many = torch.bincount(batch.model, minlength=len(self.widths))
+        each = [chosen[: CORRECTED // int((many > 0).sum())] for _, chosen in _each(batch, len(self.widths))]
+        few = torch.cat(each) if len(batch) > CORRECTED else torch.arange(len(batch), device=batch.model.device)
+        corrected = self.bound(batch[few], _seeded(seed))
+        if len(few) == len(batch):
+            return corrected, None
+        values = self.chunked(lambda part: self.posterior.bound(self._for_posterior(part)), batch)
+        correction, influence = corrected - values[few], values.clone()
+        for m, chosen in _each(batch, len(self.widths)):
+            mine = batch.model[few] == m
+            mean = correction[mine].mean()
+            values[chosen] += mean
+            influence[few[mine]] += len(chosen) / mine.sum() * (correction[mine] - mean)
+        return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
         generator, size = _seeded(0), TOGETHER // DRAWS
@@ -147,13 +178,13 @@ class LikelihoodEstimator(Estimator):
         with torch.no_grad():
             ratio = self._flow(m).information(z, s)
             log_p = self.laws[m](inputs, z)
-        own = torch.sigmoid(self.balance) * (log_p - ratio)
+        own = self.trust * (log_p - ratio)
         everybody = torch.cat([self._weighed(m, inputs, s, draws, generator)[1], own[None]])
         return own + ratio - (torch.logsumexp(everybody, dim=0) - math.log(draws + 1))
 
     def _log_shares(self, inputs: Tensor, s: Tensor, draws: int, generator: torch.Generator) -> Tensor:
         """log q'(m | y), (N, M)."""
-        classifier, b, evidence = self.posterior.classifier, torch.sigmoid(self.balance), []
+        classifier, b, evidence = self.posterior.classifier, self.trust, []
         assert isinstance(classifier, Classifier)
         with torch.no_grad():
             log_q = classifier(s) - self.posterior.log_prior
@@ -172,7 +203,7 @@ class LikelihoodEstimator(Estimator):
                 z = given.transform.inv(torch.randn(draws, len(s), self.widths[m], generator=generator).to(s.device))
                 ratio = given.log_prob(z) + 0.5 * (z.square() + math.log(2 * math.pi)).sum(-1)
             log_p = self.laws[m](inputs, z)
-        return z, torch.sigmoid(self.balance) * (log_p - ratio)
+        return z, self.trust * (log_p - ratio)
 
     def _flow(self, m: int) -> Flow:
         """The flow of all parameters of model m."""
