@@ -60,7 +60,13 @@ def test_adapting_is_not_worth_it_where_the_plan_cannot_be_bettered(which_thresh
 
 @pytest.mark.parametrize(
     ("nats", "se", "verdict"),
-    [(0.3, 0.1, "worth it"), (0.3, 0.2, "not clear"), (-0.05, 0.14, "not clear"), (-0.3, 0.1, "not worth it here"), (0.0, 0.0, "not worth it here")],
+    [
+        (0.3, 0.1, "worth it"),
+        (0.3, 0.2, "not clear"),
+        (-0.05, 0.14, "not clear"),
+        (-0.3, 0.1, "not worth it here"),
+        (0.0, 0.0, "not worth it here"),
+    ],
 )
 def test_a_difference_that_is_not_clear_is_not_called_so(adapted, nats, se, verdict):
     """Below 0 by chance is no reason to advise against adapting: 0.2 nats may be behind -0.05 ± 0.14."""

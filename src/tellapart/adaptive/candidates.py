@@ -87,7 +87,7 @@ class Candidates:
         return np.sort(rows, axis=-1) if space.symmetry.columns else rows
 
     def _beginnings(self, rows: Floats, held: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Designs with the blocks that were run and the rows, (C, B, V), and after the first `held` blocks anything, the most, the least."""
+        """Designs (C, B, V) with the blocks that were run and the rows; after the first `held` blocks anything, the most, the least."""
         anything = sample(replace(self.space, constraints=()), len(rows), rng)
         anything[:, : self.block], anything[:, self.block] = self.run, rows
         yield anything
