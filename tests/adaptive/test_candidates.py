@@ -66,6 +66,30 @@ def test_values_go_on_increasing():
     assert rows.max() > 9
 
 
+@pytest.mark.parametrize("run", [[[2.0]], [[2.0], [4.0]], [[9.0], [0.0]]])
+def test_whole_numbers_with_a_total_go_on_by_whatever_is_left(run):
+    """By enumeration: a row that something can follow stays as it is, and from any other row one is reached."""
+    space = ta.DesignSpace(3, [COUNT], constraints=[ta.fixed_total([COUNT], "count", 3, 12)])
+    left = 12 - np.sum(run)
+    possible = {row for row in range(10) if (row == left if len(run) == 2 else 0 <= left - row <= 9)}
+    for row in range(10):
+        got = candidates(space, run).allowed(np.array([[row]], float), np.random.default_rng(row)).item()
+        assert got == row if row in possible else got in possible
+    assert set(candidates(space, run).everywhere(400, np.random.default_rng(0))[:, 0]) == possible
+
+
+def test_a_row_that_breaks_no_rule_stays_as_it_is():
+    """The planned block is what the gain of another is compared with: it must not be moved to make room for blocks that nobody planned."""
+    variables = [AMOUNT, COUNT]
+    rules = [ta.increasing(variables, "amount", 4, 1.0), ta.fixed_total(variables, "count", 4, 20)]
+    some = candidates(ta.DesignSpace(4, variables, constraints=rules), [[1.0, 9]])
+    rows = np.array([[2.0, 0], [5.5, 3], [8.0, 9]])
+    np.testing.assert_allclose(some.allowed(rows, np.random.default_rng(0)), rows)
+    mended = some.allowed(np.array([[0.5, 5], [9.5, 5]]), np.random.default_rng(0))
+    assert mended[0].tolist() == pytest.approx([2.0, 5], abs=0.02)
+    assert 2.0 <= mended[1, 0] <= 8.02
+
+
 def test_what_cannot_be_followed_is_said():
     space = ta.DesignSpace(2, [AMOUNT], constraints=[ta.fixed_total([AMOUNT], "amount", 2, 18)])
     with pytest.raises(ta.DesignError, match="no block is allowed"):

@@ -120,6 +120,7 @@ def test_blocks_still_to_come_are_compared_with_the_plan(folder):
 def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
     result = run("adapt", folder, "--n", "20")
     assert result.exit_code == 0, result.output
+    assert "on stopping" in result.stdout
     for word in ("policy", "fixed", "difference", "stopping", "calibration", "a decision", "dapting is"):
         assert word in result.stdout or "not clear" in result.stdout
     kept = json.loads((folder / "run" / "adaptive.json").read_text())

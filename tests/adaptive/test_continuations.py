@@ -52,6 +52,15 @@ def test_decisions_are_a_function_of_the_past(which, people):
     assert [one.to_json() for one in together] == [which.decide(people.behavior[i], PLAN, 1)[0].to_json() for i in range(4)]
 
 
+def test_models_are_as_probable_as_the_network_says_that_tells_what_is_learned_of_them(which, people):
+    """People are drawn by the same probabilities of models by which it is read what they tell, and which `tellapart posterior` prints."""
+    inputs = which.way.estimator.encoder.prepare(people.behavior, np.repeat(PLAN[None], 4, axis=0))
+    with torch.no_grad():
+        shares = which.way.estimator.log_model_probabilities(inputs).softmax(-1).numpy()
+    stated = [which.belief(people.behavior[i], PLAN, 2).probabilities for i in range(4)]
+    np.testing.assert_allclose(stated, shares, atol=1e-6)
+
+
 def test_rows_are_within_the_space_and_in_order(which, people):
     for decision in which.decide(people.behavior, PLAN, 1):
         row = np.array(decision.row)

@@ -12,6 +12,7 @@ from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
 from tellapart.adaptive.stopping import Stopping, calibration_after, stop
 from tellapart.adaptive.worth import worth
+from tellapart.information.estimate import Difference
 from tellapart.question import Question
 
 PEOPLE = 120
@@ -55,6 +56,22 @@ def test_adapting_is_not_worth_it_where_the_plan_cannot_be_bettered(which_thresh
     assert abs(cut.curve[0][3].nats) < 1e-9
     same = replace(cut, difference=cut.curve[0][3])
     assert same.verdict == "not worth it here"
+
+
+@pytest.mark.parametrize(
+    ("nats", "se", "verdict"),
+    [
+        (0.3, 0.1, "worth it"),
+        (0.3, 0.2, "not clear"),
+        (-0.05, 0.14, "not clear"),
+        (-0.3, 0.1, "not worth it here"),
+        (0.0, 0.0, "not worth it here"),
+    ],
+)
+def test_a_difference_that_is_not_clear_is_not_called_so(adapted, nats, se, verdict):
+    """Below 0 by chance is no reason to advise against adapting: 0.2 nats may be behind -0.05 ± 0.14."""
+    fixed = replace(adapted.fixed, nats=2.0)
+    assert replace(adapted, fixed=fixed, difference=Difference(nats, se)).verdict == verdict
 
 
 def test_posteriors_stay_calibrated_on_adaptive_data(adapted):

@@ -1,15 +1,17 @@
 """Which blocks could come next: over the whole space, then around the best, given the blocks that were run.
 
 Rules that hold over several blocks (a total, an order) must be kept with the blocks that were run as they were. They are brought about
-by turns: the rules are applied to a whole design, the blocks that were run are put back, and so on, until nothing moves. A candidate
-that cannot be mended in this way is left out.
+by turns: the rules are applied to a whole design, the blocks that must not change are put back, and so on, until nothing moves. A
+candidate stays as it is if any blocks after it can be found that let it; else it is mended in the same way; if that fails it is left out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DesignError
 from ..tasks.base import Task
@@ -18,13 +20,13 @@ from ..tasks.space import DesignSpace, Floats
 from ..tasks.text import format_design
 
 TURNS = 400
-"""How often rules are applied in turn with the blocks that were run."""
+"""How often rules are applied in turn with the blocks that must not change, at most."""
 
 KEPT, ENDS = 0.4, 0.1
 """Shares of the values of a row that are left as they are, and that go to an end of their range, when looking around."""
 
-CLOSE, BEYOND = 1e-6, 1e-3
-"""As shares of a variable's range: what is no move, and how far from obeying a rule the blocks that were run may be."""
+CLOSE, NEAR, BEYOND = 1e-6, 1e-4, 1e-3
+"""As shares of a variable's range: what is no move, and how far from obeying a rule a candidate and the blocks that were run may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +72,43 @@ class Candidates:
         if not space.constraints:
             rows = space.repair(rows)
             return np.sort(rows, axis=-1) if space.symmetry.columns else rows
-        designs = sample(replace(space, constraints=()), len(rows), rng)
-        designs[:, :b], designs[:, b] = self.run, rows
-        for _ in range(TURNS):
-            mended = space.repair(designs.copy())
-            moved = np.abs((mended - designs)[:, :b] / (space.high - space.low)).max((1, 2), initial=0.0)
-            designs = mended
-            if (moved < CLOSE).all():
-                break
-            designs[:, :b] = self.run
-        rows = designs[moved < BEYOND, b]
+        rows = np.array(replace(space, constraints=()).repair(rows))
+        able = np.zeros(len(rows), bool)
+        for held in (b + 1, b):  # as it is; then mended
+            for start in self._beginnings(rows, held, rng):
+                left = np.flatnonzero(~able)
+                mended, able[left] = self._by_turns(start[left], held)
+                rows[left] = np.where((able[left] & (held == b))[:, None], mended[:, b], rows[left])
+        rows = rows[able]
         if not len(rows):
             rules = "; ".join(constraint.words for constraint in space.constraints)
             got = format_design(replace(space, blocks=b), self.run) if b else "nothing"
             raise DesignError("After the blocks that were run no block is allowed.", expected=rules, got=got, fix="see what was run")
         return np.sort(rows, axis=-1) if space.symmetry.columns else rows
+
+    def _beginnings(self, rows: Floats, held: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Designs (C, B, V) with the blocks that were run and the rows; after the first `held` blocks anything, the most, the least."""
+        anything = sample(replace(self.space, constraints=()), len(rows), rng)
+        anything[:, : self.block], anything[:, self.block] = self.run, rows
+        yield anything
+        for end in (self.space.high, self.space.low):
+            designs = anything.copy()
+            designs[:, held:] = end
+            yield designs
+
+    def _by_turns(self, designs: Floats, held: int) -> tuple[Floats, NDArray[np.bool_]]:
+        """Designs (C, B, V) that obey the rules, and which of them do with the first `held` blocks as they were, (C,)."""
+        kept, extent = designs[:, :held].copy(), self.space.high - self.space.low
+        for _ in range(TURNS):
+            mended = self.space.repair(designs.copy())
+            moved = np.abs((mended[:, :held] - kept) / extent).max((1, 2), initial=0.0)
+            again = mended.copy()
+            again[:, :held] = kept
+            change = np.abs((again - designs) / extent).max((1, 2), initial=0.0)
+            designs = again
+            if ((moved < CLOSE) | (change < CLOSE)).all():
+                break
+        return mended, moved < (BEYOND if held == self.block else NEAR)
 
     def designs(self, rows: Floats) -> Floats:
         """Designs with the blocks that were run and each of the rows, (C, B, V); what comes after is not looked at."""

@@ -48,7 +48,7 @@ class ByContinuations:
 
     Arguments:
         estimator: Gives the posterior of what is asked.
-        state: Gives the posterior of the model and all of its parameters; may be the same.
+        state: Gives the posterior of all parameters of a model; may be the same.
         seed: Where randomness starts.
     """
 
@@ -79,8 +79,7 @@ class ByContinuations:
         """The same by the draws of a stream of random numbers."""
         rng, state = np.random.default_rng([self.seed, stream, blocks]), self.state
         inputs = state.encoder.prepare(first_blocks(behavior, blocks), designs[None]).to(state.device)
-        about = state.question.about_models
-        shares = state.log_model_probabilities(inputs).double().softmax(-1)[0].cpu().numpy() if about else np.ones(1)
+        shares = self._model_probabilities(first_blocks(behavior, blocks), designs)
         draws = []
         for m, model in enumerate(state.question.models):
             z = np.zeros((DRAWS[2], 0))
@@ -88,7 +87,15 @@ class ByContinuations:
                 with self._drawing:  # networks draw from torch's one generator
                     z = state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy()
             draws.append(z)
-        return Belief(np.asarray(shares), tuple(draws), tuple(np.full(len(z), 1 / len(z)) for z in draws))
+        return Belief(shares, tuple(draws), tuple(np.full(len(z), 1 / len(z)) for z in draws))
+
+    def _model_probabilities(self, behavior: Behavior, designs: Floats) -> Floats:
+        """Of one participant, (M,), by the network that tells what is learned of models."""
+        if not self.state.question.about_models:
+            return np.ones(1)
+        reader = self.reader(which_model(self.question))
+        inputs = reader.encoder.prepare(behavior, designs[None]).to(reader.device)
+        return np.asarray(reader.log_model_probabilities(inputs).double().softmax(-1)[0].cpu().numpy())
 
     def prospects(self, belief: Belief, behavior: Behavior, candidates: Candidates, question: Question) -> _Prospects:
         """What next blocks are expected to tell about a question: that of the estimator, or that of the state."""
@@ -107,8 +114,9 @@ class ByContinuations:
         return told(self.state, question, batch) - told(self.state, which_model(question), batch)
 
     def reader(self, question: Question) -> Estimator:
-        """Who knows about a question: the estimator about its own, the state about all others."""
-        return self.estimator if question == self.estimator.question else self.state
+        """Who knows about a question: the estimator about its own and about models if that is part of it, the state about all others."""
+        models = question.goal == "discriminate" and self.estimator.question.about_models
+        return self.estimator if models or question == self.estimator.question else self.state
 
 
 def told(reader: Estimator, question: Question, batch: Batch) -> Floats:

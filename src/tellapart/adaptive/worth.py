@@ -61,7 +61,7 @@ class Worth:
         least, gain = max(MATTERS * self.fixed.nats, 0.01), self.difference
         if gain.nats >= least and gain.nats > 2 * gain.se:
             return "worth it"
-        return "not worth it here" if gain.nats + 2 * gain.se < least or gain.nats < 0 else "not clear"
+        return "not worth it here" if gain.nats + 2 * gain.se < least else "not clear"
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Sequence
 
 import typer
 
@@ -17,6 +17,8 @@ from .tables import Codes, Columns, Files, Missing, Rows, read_people
 if TYPE_CHECKING:
     from ..adaptive.worth import Worth
     from ..study import Study
+    from ..validation.model_calibration import ModelCalibration
+    from ..validation.rank_calibration import RankCalibration
 
 
 @command
@@ -136,14 +138,17 @@ def _describe(found: Worth, study: Study) -> list[str]:
     lines.append(f"stopping     {stopped.saved[0]:.2f} ± {stopped.saved[1]:.2f} of {blocks} blocks saved on average")
     if stopped.accuracy is not None:
         lines[-1] += f"; the most probable model is then the true one {100 * stopped.accuracy:.0f} % of the time"
-    checks = [
-        *([("models", found.models.verdict)] if found.models else []),
-        *((f"{p.model}.{p.parameter}", p.verdict) for p in found.parameters),
-    ]
-    lines.append("calibration  " + "; ".join(f"{name}: {verdict}" for name, verdict in checks))
+    lines.append("calibration  " + _calibration(found.models, found.parameters))
+    lines.append("on stopping  " + _calibration(stopped.models, stopped.parameters))
     together = f"each, of {len(found.played)} made together"
     lines.append(f"a decision   {found.seconds[0]:.3f} s (median), {found.seconds[1]:.3f} s (95th percentile) {together}")
     return [*lines, verdict]
+
+
+def _calibration(models: ModelCalibration | None, parameters: Sequence[RankCalibration]) -> str:
+    """What was found of the posteriors, of models and of each parameter."""
+    parts = [f"models: {models.verdict}"] if models else []
+    return "; ".join([*parts, *(f"{part.model}.{part.parameter}: {part.verdict}" for part in parameters)])
 
 
 def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float, as_json: bool, report: Any) -> Any:

@@ -82,9 +82,9 @@ def _projected(values: Floats, variable: Variable, total: float) -> Floats:
 
 
 def _whole(values: Floats, variable: Variable, total: float) -> Floats:
-    """Whole numbers near `values` (..., B) with the same total: the largest remainders are rounded up."""
+    """Whole numbers near `values` (..., B) with the same total: the largest remainders are rounded up, of equal ones the first."""
     floor = np.floor(values + 1e-9)
-    remainder = np.where(floor < variable.high, values - floor, -1.0)
+    remainder = np.where(floor < variable.high, np.round(values - floor, 9), -1.0)
     missing = np.round(total - floor.sum(-1)).astype(int)
     rank = np.argsort(np.argsort(-remainder, axis=-1, kind="stable"), axis=-1)
     return np.asarray(floor + (rank < missing[..., None]))
