@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart.data.understand import Understanding
+from tellapart.groups.analysis import analyse
 from tellapart.groups.contrasts import by_conditions
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
 from tellapart.groups.parameters import GroupParameters
@@ -195,3 +196,28 @@ def test_many_models_under_several_conditions_leave_out_one_comparison_only():
     assert found.same is None
     assert "64" in found.not_compared
     assert len(found.parameters) == 3
+
+
+@ta.agent(name="aeg", parameters={"epsilon": ta.Uniform()}, resets=False)
+class CarriesOn:
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return ta.softmax(self.epsilon * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += 0.5 * (reward - state[choice])
+
+
+def test_conditions_are_not_compared_if_memory_goes_on_from_one_to_the_other(result, monkeypatch):
+    question, conditions = result.study.question, {"load": np.tile(["low", "high"], (6, 1))}
+    estimator, people, where = result.found.estimator, simulate(result, 6), at(result, 6)
+    assert not analyse(estimator, people, where, QUICK, conditions=conditions).comparisons[0].not_compared
+    remembering = ta.Question((ta.WSLTS(), ta.with_priors(CarriesOn(), epsilon="beta(2, 2)")), question.goal, about=question.about)
+    monkeypatch.setattr(estimator, "question", remembering)
+    (compared,) = analyse(estimator, people, where, QUICK, conditions=conditions).comparisons
+    assert "'aeg' carries memory from block to block (resets=False)" in compared.not_compared
+    assert "resets=True" in compared.not_compared
+    assert not compared.parameters
+    assert compared.same is None
