@@ -160,6 +160,22 @@ def test_tables_of_designs_that_are_broken(tmp_path, change, message):
         understand([data], THREE, designs=table)
 
 
+def test_impossible_designs_in_a_table_are_all_named_at_once(tmp_path):
+    behavior = simulate(THREE)
+    data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])
+    rows = [(1, 20, 0.5, 80), (2, 20, 0.5, ""), (2, 0.2, 0.5, 0.8)]
+    table = write(tmp_path / "designs.csv", ["block", "arm 0", "arm 1", "arm 2"], rows)
+    with pytest.raises(TableError) as error:
+        understand([data], THREE, designs=table)
+    said = [(problem.what, problem.where.split(" of ")[0]) for problem in error.value.problems]
+    assert said == [
+        ("1 rows of the table of designs cannot be understood.", "row 3"),
+        ("The design variable 'arm 0' is outside of its range.", "row 2, row 3"),
+        ("The design variable 'arm 2' is outside of its range.", "row 2"),
+    ]
+    assert error.value.problems[1].fix == "a number from 0 to 1, not 20"
+
+
 def test_designs_in_a_table_of_their_own(tmp_path):
     behavior = simulate(THREE)
     data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])
