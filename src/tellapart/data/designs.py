@@ -12,7 +12,7 @@ from ..tasks.base import Task
 from .collect import collect
 from .names import BLOCK, PARTICIPANT
 from .problems import Findings, some
-from .raw import RawTable, Texts, number, plain
+from .raw import RawTable, Texts, number, people_of, plain
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -107,8 +107,9 @@ def designs_in_table(task: Task, path: str | Path, participants: Texts, findings
     if wrong.any() or outside.any():
         return None
     designs, twice = np.full((len(participants), task.blocks, len(columns)), np.nan), []
+    whose = people_of(table[person]) if person else None
     for row in range(len(table)):
-        who = participants == table[person][row] if person else np.ones(len(participants), bool)
+        who = participants == whose[row] if whose is not None else np.ones(len(participants), bool)
         at = slice(None) if block is None else int(blocks[row])
         twice += [f"row {table.rows[row]}"] if (np.isfinite(designs[who, at]) & (designs[who, at] != values[row])).any() else []
         designs[who, at] = values[row]
