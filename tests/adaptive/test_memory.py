@@ -5,8 +5,8 @@ import pytest
 from yes_no import Signals, steep
 
 import tellapart as ta
-from tellapart.adaptive.memory import check_memory, remembers
 from tellapart.behavior import Behavior
+from tellapart.groups.memory import check_memory, remembers
 from tellapart.parts import find_part
 
 BANDIT = ta.BernoulliBandit(arms=2, blocks=3, trials=8)

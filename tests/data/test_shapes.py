@@ -160,6 +160,22 @@ def test_tables_of_designs_that_are_broken(tmp_path, change, message):
         understand([data], THREE, designs=table)
 
 
+def test_impossible_designs_in_a_table_are_all_named_at_once(tmp_path):
+    behavior = simulate(THREE)
+    data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])
+    rows = [(1, 20, 0.5, 80), (2, 20, 0.5, ""), (2, 0.2, 0.5, 0.8)]
+    table = write(tmp_path / "designs.csv", ["block", "arm 0", "arm 1", "arm 2"], rows)
+    with pytest.raises(TableError) as error:
+        understand([data], THREE, designs=table)
+    said = [(problem.what, problem.where.split(" of ")[0]) for problem in error.value.problems]
+    assert said == [
+        ("1 rows of the table of designs cannot be understood.", "row 3"),
+        ("The design variable 'arm 0' is outside of its range.", "row 2, row 3"),
+        ("The design variable 'arm 2' is outside of its range.", "row 2"),
+    ]
+    assert error.value.problems[1].fix == "a number from 0 to 1, not 20"
+
+
 def test_designs_in_a_table_of_their_own(tmp_path):
     behavior = simulate(THREE)
     data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], [r.values() for r in rows_of(behavior)])
@@ -167,6 +183,26 @@ def test_designs_in_a_table_of_their_own(tmp_path):
     rows = [(label, b + 1, *designs[i, b]) for i, label in enumerate(behavior.participants) for b in range(2)]
     table = write(tmp_path / "designs.csv", ["participant", "block", "arm 0", "arm 1", "arm 2"], rows)
     np.testing.assert_allclose(understand([data], THREE, designs=table).designs, designs)
+
+
+def test_a_whole_number_with_decimals_is_the_same_person(tmp_path):
+    behavior = simulate(THREE)
+    rows = [[*r.values()] for r in rows_of(behavior)]
+    for i, row in enumerate(rows):
+        row[0] = f"{i // 12 + 1}" + ".0" * (i % 2)
+    data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    designs = write(tmp_path / "designs.csv", ["participant", "p0", "p1", "p2"], [(f"{n}.0", 0.1 * n, 0.5, 0.8) for n in (1, 2, 3)])
+    found = understand([data], THREE, designs=designs)
+    assert found.behavior.participants.tolist() == ["1", "2", "3"]
+    np.testing.assert_array_equal(found.behavior.fields["choice"], behavior.fields["choice"])
+    np.testing.assert_allclose(found.designs[:, 0, 0], [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("labels", [("1.0", "1.1", "1"), ("7", "007", "07")])
+def test_labels_that_are_no_whole_numbers_are_kept_as_they_are(tmp_path, labels):
+    rows = [[labels[i // 12], *list(r.values())[1:]] for i, r in enumerate(rows_of(simulate(THREE)))]
+    data = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    assert understand([data], THREE).behavior.participants.tolist() == list(labels)
 
 
 def test_one_file_a_person_with_spaces_in_headers(tmp_path):

@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart.data.understand import Understanding
+from tellapart.groups.analysis import analyse
 from tellapart.groups.contrasts import by_conditions
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
 from tellapart.groups.parameters import GroupParameters
@@ -70,7 +71,7 @@ def test_evidences_by_proposals_agree_with_integrals(result, plain):
     assert f"{ours.se.max():.3f} at most" in ours.words
 
 
-def test_where_parameters_come_from_and_errors_that_cannot_be_told(result, plain):
+def test_where_parameters_come_from_and_errors_that_cannot_be_told(result, plain, monkeypatch):
     """A study about models has no posterior of parameters. Of three draws one carries the weight of somebody: the stated error is none."""
     estimator = plain()
     assert "proposed by the network and the prior" in likelihood_evidence(estimator, simulate(result, 2), at(result, 2), draws=300).words
@@ -80,6 +81,7 @@ def test_where_parameters_come_from_and_errors_that_cannot_be_told(result, plain
     assert "network" not in many.words
     assert many.se.max() < 0.3
     assert "several times as large" not in many.words
+    monkeypatch.setattr("tellapart.groups.importance.ENOUGH", np.inf)
     few = likelihood_evidence(alone, simulate(result, 40), at(result, 40), draws=3)
     assert few.se.max() > 0.3
     assert "several times as large" in few.words
@@ -195,3 +197,28 @@ def test_many_models_under_several_conditions_leave_out_one_comparison_only():
     assert found.same is None
     assert "64" in found.not_compared
     assert len(found.parameters) == 3
+
+
+@ta.agent(name="aeg", parameters={"epsilon": ta.Uniform()}, resets=False)
+class CarriesOn:
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return ta.softmax(self.epsilon * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += 0.5 * (reward - state[choice])
+
+
+def test_conditions_are_not_compared_if_memory_goes_on_from_one_to_the_other(result, monkeypatch):
+    question, conditions = result.study.question, {"load": np.tile(["low", "high"], (6, 1))}
+    estimator, people, where = result.found.estimator, simulate(result, 6), at(result, 6)
+    assert not analyse(estimator, people, where, QUICK, conditions=conditions).comparisons[0].not_compared
+    remembering = ta.Question((ta.WSLTS(), ta.with_priors(CarriesOn(), epsilon="beta(2, 2)")), question.goal, about=question.about)
+    monkeypatch.setattr(estimator, "question", remembering)
+    (compared,) = analyse(estimator, people, where, QUICK, conditions=conditions).comparisons
+    assert "'aeg' carries memory from block to block (resets=False)" in compared.not_compared
+    assert "resets=True" in compared.not_compared
+    assert not compared.parameters
+    assert compared.same is None

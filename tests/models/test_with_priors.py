@@ -41,6 +41,26 @@ def test_text_and_back(prior):
     assert parse_prior(format_prior(prior)) == prior
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gamma(2)", "gamma(shape, scale)"),
+        ("beta()", "beta(a, b)"),
+        ("uniform(0,)", "uniform(low, high)"),
+        ("half-normal()", "halfnormal(sigma)"),
+        ("normal(0, 1, 2)", "normal(mu, sigma)"),
+        ("lognormal(0,, 1)", "lognormal(mu, sigma)"),
+        ("integers(one, 5)", "integers(low, high)"),
+        ("categorical()", "categorical(a probability for each level)"),
+    ],
+)
+def test_a_text_with_too_few_or_too_many_numbers_is_refused(text, expected):
+    with pytest.raises(ta.ModelError, match="are not what it needs") as error:
+        parse_prior(text, "priors.alpha")
+    assert error.value.expected == expected
+    assert text in str(error.value)
+
+
 @pytest.mark.parametrize("model", [ta.AEG(), ta.WSLTS(), ta.GLS()], ids=lambda model: model.name)
 def test_changed_priors_turn_the_built_in_integral_off(model):
     """With the same priors said anew, the generic evidence agrees with the built-in one; with others, with an average over their draws."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..estimators.base import Batch, Estimator
+from ..groups.memory import goes_on
 from ..models.base import Model
 from ..models.failures import attempt
 from ..models.simulation import Simulations, turns
@@ -30,7 +31,6 @@ from .belief import Belief
 from .candidates import Candidates
 from .gain import Gains
 from .looking import Effort
-from .memory import goes_on
 
 EVERYWHERE = 32
 """Rows of the first look."""

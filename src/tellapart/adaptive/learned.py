@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Callable
 import numpy as np
 
 from ..errors import StudyError
+from ..groups.memory import check_memory, goes_on
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
@@ -22,7 +23,6 @@ from ..tasks.base import Task
 from ..tasks.space import Floats
 from ..workers import one_thread
 from .codes import Codes
-from .memory import check_memory, goes_on
 from .policy import Policy, Way
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..tasks.base import Task
 from .collect import collect
 from .names import BLOCK, PARTICIPANT
 from .problems import Findings, some
-from .raw import RawTable, Texts, number, plain
+from .raw import RawTable, Texts, number, people_of, plain
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -53,7 +53,7 @@ def designs_in_data(
         why = "no numbers"
     elif not np.array_equal(designs[people[known], block[known]], values[known]):
         why = "different within a block"
-    elif not all(variable.allows(values[known, v]).all() for v, variable in enumerate(task.design_space.variables)):
+    elif _outside(task, values[known]).any():
         why = "outside of its range"
     if why:
         findings.understood("no design", listed, f"named like the design, but {why}: not used")
@@ -97,15 +97,19 @@ def designs_in_table(task: Task, path: str | Path, participants: Texts, findings
     person, block = (next((name for name in table.columns if plain(name) in names), None) for names in (PARTICIPANT, BLOCK))
     values, blocks = _numbers(table, columns), np.zeros(len(table)) if block is None else _numbers(table, [block])[:, 0]
     blocks = blocks - (block is not None and not (blocks == 0).any())
-    wrong = np.isnan(values).any(1) | ~np.isin(blocks, np.arange(task.blocks))
+    wrong, outside = np.isnan(values).any(1) | ~np.isin(blocks, np.arange(task.blocks)), _outside(task, values)
     if wrong.any():
         fix = f"a number for each of {', '.join(columns)}" + (f", and a block from 1 to {task.blocks}" if block else "")
-        where = some([f"row {table.rows[row]}" for row in np.flatnonzero(wrong)])
-        findings.mend(f"{int(wrong.sum())} rows of the table of designs cannot be understood.", fix, f"{where} of {path}")
+        findings.mend(f"{int(wrong.sum())} rows of the table of designs cannot be understood.", fix, _rows(table, wrong, path))
+    for v in np.flatnonzero(outside.any(0)):
+        fix = f"{task.design_space.variables[v].allowed}, not {some([f'{value:g}' for value in np.unique(values[outside[:, v], v])], 3)}"
+        findings.mend(f"The design variable '{columns[v]}' is outside of its range.", fix, _rows(table, outside[:, v], path))
+    if wrong.any() or outside.any():
         return None
     designs, twice = np.full((len(participants), task.blocks, len(columns)), np.nan), []
+    whose = people_of(table[person]) if person else None
     for row in range(len(table)):
-        who = participants == table[person][row] if person else np.ones(len(participants), bool)
+        who = participants == whose[row] if whose is not None else np.ones(len(participants), bool)
         at = slice(None) if block is None else int(blocks[row])
         twice += [f"row {table.rows[row]}"] if (np.isfinite(designs[who, at]) & (designs[who, at] != values[row])).any() else []
         designs[who, at] = values[row]
@@ -118,6 +122,17 @@ def designs_in_table(task: Task, path: str | Path, participants: Texts, findings
         return None
     findings.understood("design", str(path), "one for each participant and block")
     return designs
+
+
+def _outside(task: Task, values: Floats) -> NDArray[np.bool_]:
+    """Which numbers a design variable cannot take, (R, V); what is no number is not among them."""
+    allowed = [variable.allows(values[:, v]) for v, variable in enumerate(task.design_space.variables)]
+    return np.isfinite(values) & ~np.stack(allowed, axis=1)
+
+
+def _rows(table: RawTable, which: NDArray[np.bool_], path: str | Path) -> str:
+    """Rows of a table, in words."""
+    return f"{some([f'row {table.rows[row]}' for row in np.flatnonzero(which)])} of {path}"
 
 
 def _numbers(table: RawTable, columns: Sequence[str]) -> Floats:

@@ -54,6 +54,13 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def people_of(texts: Texts) -> Texts:
+    """Labels of people; where all of them are whole numbers, 1.0 is 1, as programs write whole numbers either way."""
+    if not all(re.fullmatch(r"\d*|\d+\.0*", text) for text in set(texts.tolist())):
+        return texts
+    return np.array([text.partition(".")[0] for text in texts], object)
+
+
 def is_missing(values: Texts, also: frozenset[str] = frozenset()) -> NDArray[np.bool_]:
     """Which texts stand for nothing."""
     return np.array([text.lower() in MISSING or text in also for text in values], bool)

@@ -22,7 +22,7 @@ from .later_rows import from_later_rows
 from .names import BLOCK, PARTICIPANT, TRIAL, names_of
 from .places import Places, find_places
 from .problems import Findings, some
-from .raw import RawTable, Texts, is_missing
+from .raw import RawTable, Texts, is_missing, people_of
 from .roles import ask_for_column, find_column
 from .rows import trial_rows
 from .settings import TableSettings
@@ -104,7 +104,7 @@ class _Reading:
         column = self._column("participant", PARTICIPANT)
         if column is not None:
             self.findings.understood("participant", column, "labels, kept as text")
-            return _filled(self.raw[column], self.raw.files)
+            return _filled(people_of(self.raw[column]), self.raw.files)
         if FILE_PERSON in self.raw.columns:
             self.findings.understood("participant", "", "by the names of files, or of the parts of a file")
             return self.raw[FILE_PERSON]

@@ -16,7 +16,7 @@ from ..behavior import Behavior
 from ..errors import DataError
 from ..models.evidence import have_likelihoods
 from ..progress import Progress, unheard
-from .contrasts import Comparison, by_conditions, by_groups, design_groups
+from .contrasts import Comparison, by_conditions, by_groups, carried_over, design_groups
 from .evidence import PeopleEvidence, likelihood_evidence, network_evidence
 from .frequencies import Floats
 from .membership import log_odds, parameters_of_models
@@ -148,8 +148,9 @@ def analyse(
         for name, values in (sorted_by | design_groups(where)).items()
     ]
     odds = {name: log_odds(evidence.log_evidence, effects, m) for m, name in enumerate(question.names)} if effects and conditions else {}
+    remembered = carried_over(question, estimator.task, settings.seed) if conditions else ""
     comparisons += [
-        by_conditions(name, values[keep], question, people, evidence_of, settings.prior_counts, settings.seed, odds)
+        by_conditions(name, values[keep], question, people, evidence_of, settings.prior_counts, settings.seed, odds, remembered)
         for name, values in (conditions or {}).items()
     ]
     found = Analysis(

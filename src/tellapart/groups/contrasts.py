@@ -18,11 +18,13 @@ from .comparison import MOST_TUPLES, FrequencyDifference, compare_frequencies, s
 from .evidence import PeopleEvidence
 from .frequencies import Floats
 from .membership import parameters_of_models
+from .memory import memory_of
 from .parameters import ParameterDifference, compare_conditions, compare_groups
 from .random_effects import PriorCounts, RandomEffects
 
 if TYPE_CHECKING:
     from ..question import Question
+    from ..tasks.base import Task
 
 Texts = NDArray[Any]
 
@@ -109,6 +111,7 @@ def by_conditions(
     prior: PriorCounts,
     seed: int,
     log_odds: Mapping[str, Floats] | None = None,
+    remembered: str = "",
 ) -> Comparison:
     """Compare conditions under which the same people were observed.
 
@@ -116,7 +119,10 @@ def by_conditions(
         values: The condition of each block, (N, B).
         evidence_of: The evidence of some of the people, (N,), by a part of their data.
         log_odds: Model name to the log odds that each person follows it and no other, by all their data, (N,); everybody does if not given.
+        remembered: Why conditions cannot be taken apart, see `carried_over`.
     """
+    if remembered:
+        return Comparison(name, True, not_compared=remembered)
     odds = log_odds or {}
     texts = values.astype(str)
     labels = [label for label in dict.fromkeys(texts.reshape(-1).tolist()) if label]
@@ -147,6 +153,23 @@ def by_conditions(
         )
     ]
     return Comparison(name, True, None, same, tuple(differences), left_out)
+
+
+def carried_over(question: Question, task: Task, seed: int) -> str:
+    """Why conditions cannot be compared, if a model carries memory from block to block; else empty.
+
+    Its state under one condition was taught by the blocks of the others, with the parameters that it had there: the blocks of a condition
+    alone are not what such a model speaks of.
+    """
+    for model in question.models:
+        why = memory_of(model, task, seed)
+        if why:
+            return (
+                f"the model '{model.name}' carries memory from block to block ({why}), so that what somebody does under one condition"
+                " depends on what the others taught. If people begin anew in each block, let the model do so (resets=True); else observe"
+                " different people under each condition, which are then groups"
+            )
+    return ""
 
 
 def design_groups(designs: Floats) -> dict[str, Texts]:

@@ -6,7 +6,8 @@ places. With draws z_1 … z_L on the normal scale, a share of them from the net
     p(y) ≈ the average over l of p(y | z_l) p(z_l) / mixture(z_l),     mixture = share q + (1 - share) prior,
 
 and the same weights make draws from the exact posterior. The spread of weights gives the error of each evidence. The prior's part keeps
-weights bounded where the network is wrong. Models that integrate their own likelihood give their evidence without error.
+weights bounded where the network is wrong. Where the error is large, better draws are proposed from around the best of these
+(`importance.py`). Models that integrate their own likelihood give their evidence without error.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ..behavior import Behavior
 from ..models.base import IntegratedModel, LikelihoodModel
 from ..models.evidence import have_likelihoods
 from ..progress import Progress, unheard
-from .frequencies import Floats
+from .frequencies import Counts, Floats
+from .importance import Weighted, sharpened
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -117,7 +119,7 @@ def likelihood_evidence(
             columns.append(weighted.log_evidence)
             errors.append(weighted.se)
         if priors and weighted is not None:
-            kept[model.name] = weighted.resampled(list(priors), rng)
+            kept[model.name] = weighted.resampled(rng)[..., [list(model.parameters).index(name) for name in priors]]
     progress(1, 1, "evidence by likelihoods")
     log_p, se = np.stack(columns, axis=1), np.stack(errors, axis=1)
     network = bool(getattr(estimator, "flows", {}))
@@ -131,7 +133,8 @@ def _in_words(se: Floats, network: bool) -> str:
     middle, most = float(np.median(se[se > 0])), float(se.max())
     errors = f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most"
     proposed = "proposed by the network and the prior" if network else "drawn from the prior"
-    return f"Evidences were computed from the models' likelihoods, at parameters {proposed}; {errors}{beyond(most)}."
+    better = "where those were too few that fit, around the best of them"
+    return f"Evidences were computed from the models' likelihoods, at parameters {proposed} and, {better}; {errors}{beyond(most)}."
 
 
 def beyond(se: float) -> str:
@@ -141,44 +144,10 @@ def beyond(se: float) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Weighted:
-    """Draws of all parameters of a model on the normal scale, (N, L, P), and log weights, (N, L)."""
-
-    names: tuple[str, ...]
-    z: Floats
-    log_weights: Floats
-
-    @property
-    def log_evidence(self) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(self.log_weights, axis=1) - np.log(self.log_weights.shape[1]))
-
-    @property
-    def se(self) -> Floats:
-        """Of the log evidence, (N,)."""
-        w = self._relative()
-        return np.asarray(w.std(1) / w.mean(1) / np.sqrt(w.shape[1]))
-
-    def _relative(self) -> Floats:
-        """Weights as numbers up to 1, (N, L); all 1 for a person whom the model cannot have produced."""
-        highest = self.log_weights.max(1, keepdims=True)
-        return np.where(np.isfinite(highest), np.exp(self.log_weights - np.where(np.isfinite(highest), highest, 0.0)), 1.0)
-
-    def resampled(self, wanted: list[str], rng: np.random.Generator) -> Floats:
-        """As many draws from the posterior, of the wanted parameters; systematic, so that weights are met as nearly as can be."""
-        w = self._relative()
-        below = np.cumsum(w, axis=1) / w.sum(1, keepdims=True)
-        points = (np.arange(w.shape[1]) + rng.random((len(w), 1))) / w.shape[1]
-        chosen = np.stack([np.searchsorted(row, at) for row, at in zip(below, points, strict=True)]).clip(0, w.shape[1] - 1)
-        columns = [self.names.index(name) for name in wanted]
-        return np.take_along_axis(self.z, chosen[..., None], 1)[..., columns]
-
-
 def _weigh(
     estimator: Estimator, m: int, model: LikelihoodModel, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator
-) -> _Weighted:
-    """Draws from the network and the prior, weighted to the posterior of model number `m`."""
+) -> Weighted:
+    """Draws weighted to the posterior of model number `m`: the first from the network and the prior, and better ones where they fail."""
     names, asked = tuple(model.parameters), list(estimator.question.parameters(m))
     z = rng.standard_normal((len(behavior), count, len(names)))
     log_mixture = np.zeros((len(behavior), count))  # relative to the prior
@@ -188,7 +157,11 @@ def _weigh(
         z[:, : int(NETWORK * count), columns] = _proposed(estimator, m, behavior, designs, int(NETWORK * count), rng)
         ratio = _log_ratio(estimator, m, behavior, designs, z[..., columns])
         log_mixture = np.logaddexp(np.log(NETWORK) + ratio, np.log(1 - NETWORK))
-    return _Weighted(names, z, _log_likelihoods(estimator, model, behavior, designs, z) - log_mixture)
+
+    def score(who: Counts, draws: Floats) -> Floats:
+        return _log_likelihoods(estimator, model, behavior[who], designs[who], draws)
+
+    return sharpened(Weighted(z, score(np.arange(len(behavior)), z) - log_mixture), score, rng)
 
 
 def _proposed(estimator: Estimator, m: int, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator) -> Floats:
@@ -216,8 +189,8 @@ def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: F
 
 def _log_likelihoods(estimator: Estimator, model: LikelihoodModel, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
     """log p(y_n | z_nl), (N, L)."""
-    people, count, _ = z.shape
-    flat, whose = z.reshape(people * count, -1), np.repeat(np.arange(people), count)
+    people, count, size = z.shape
+    flat, whose = z.reshape(people * count, size), np.repeat(np.arange(people), count)
     found = np.empty(people * count)
     for start in range(0, len(whose), TOGETHER):
         part = slice(start, start + TOGETHER)

@@ -10,7 +10,7 @@ is that of any model with a likelihood (`evidence.py`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Mapping
 
 import numpy as np
@@ -106,13 +106,15 @@ def parse_prior(text: Any, key: str | None = None) -> Prior:
     kind = _BY_NAME.get(re.sub(r"[\s_-]", "", match[1]).lower())
     if kind is None:
         raise ModelError(f"The prior '{match[1]}' is unknown.", expected=expected, fix=nearest(match[1], _BY_NAME), key=key)
+    needed = [] if kind is Categorical else [setting.name for setting in fields(kind)]
     try:
-        numbers = [float(number) for number in match[2].split(",") if number.strip()]
+        numbers = [float(number) for number in match[2].split(",")]
+        if needed and len(numbers) != len(needed):
+            raise ValueError
         return kind(tuple(numbers)) if kind is Categorical else kind(*(_whole(n) for n in numbers))
-    except (TypeError, ValueError):
-        raise ModelError(
-            f"The numbers of the prior '{match[1]}' are not what it needs.", expected=expected, got=repr(text), key=key
-        ) from None
+    except ValueError:
+        what, shape = f"The numbers of the prior '{match[1]}' are not what it needs.", ", ".join(needed) or "a probability for each level"
+        raise ModelError(what, expected=f"{kind.__name__.lower()}({shape})", got=repr(text), key=key) from None
     except ModelError as error:
         raise ModelError(error.what, expected=error.expected, got=repr(text), fix=error.fix, key=key) from None
 

@@ -1,9 +1,9 @@
 """Does a model carry memory from block to block, and if so, can it be continued from what a participant did?
 
-Where each block depends on the participant's parameters alone, the next block is simulated by itself. An agent with `resets=False` goes on
-from its state after the blocks that were recorded. Any other model says nothing of its memory, so it is looked for: among
-simulated participants with the same parameters, is what they do in a block correlated with what happened in the one before? A model that
-remembers, and is no agent, cannot be put into the state in which a participant is, and is refused.
+Where each block depends on the participant's parameters alone, the next block is simulated by itself, and blocks can be analysed apart.
+An agent with `resets=False` goes on from its state after the blocks that were recorded. Any other model says nothing of its memory, so it
+is looked for: among simulated participants with the same parameters, is what they do in a block correlated with what happened in the one
+before? A model that remembers, and is no agent, cannot be put into the state in which a participant is, and is refused.
 """
 
 from __future__ import annotations
@@ -41,18 +41,25 @@ def goes_on(model: Model) -> Agent | None:
 
 def check_memory(model: Model, task: Task, seed: int) -> None:
     """Raise a `ModelError` if the model remembers earlier blocks and cannot be continued."""
+    agent = goes_on(model)
+    if agent and agent.roles.latent:
+        got = "an agent that draws something that nobody sees (latent=True) and keeps it from block to block (resets=False)"
+        raise _refused(model, got, "let each block begin anew: resets=True")
+    why = "" if agent else memory_of(model, task, seed)
+    if why:
+        raise _refused(model, why, "write it as an agent, whose state after any history is known: @ta.agent(…, resets=False)")
+
+
+def memory_of(model: Model, task: Task, seed: int) -> str:
+    """How it is known that a model carries memory from block to block, in words; empty if it does not."""
     agent: Any = shipped_with(model)
     if isinstance(agent, Agent):
-        if not agent.resets and agent.roles.latent:
-            got = "an agent that draws something that nobody sees (latent=True) and keeps it from block to block (resets=False)"
-            raise _refused(model, got, "let each block begin anew: resets=True")
-        return
+        return "" if agent.resets else "resets=False"
     if isinstance(agent, BanditModel) or task.blocks == 1:
-        return
+        return ""
     correlation, p = remembers(model, task, np.random.default_rng([seed, 91]))
-    if p < FALSE_ALARM:
-        got = f"with the same parameters, what it does in a block goes with what happened in the one before (correlation {correlation:.2f})"
-        raise _refused(model, got, "write it as an agent, whose state after any history is known: @ta.agent(…, resets=False)")
+    told = f"with the same parameters, what it does in a block goes with what happened in the one before (correlation {correlation:.2f})"
+    return told if p < FALSE_ALARM else ""
 
 
 def remembers(model: Model, task: Task, rng: np.random.Generator) -> tuple[float, float]:
