@@ -323,7 +323,8 @@ def test_two_devices_are_one_participant(browser, bandit, sqlite):
 def test_the_researchers_page_shows_people_as_they_come_and_go(context, bandit):
     page, other = context.new_page(), context.new_page()
     wrong = watched(page, bandit)
-    page.goto(f"{bandit}/researcher")
+    page.goto(f"{bandit}/researcher#token=stale")  # a link from before the token was made anew
+    page.get_by_text("This is not the token").wait_for()
     page.get_by_label("Token").fill("wrong")
     page.keyboard.press("Enter")
     page.get_by_text("This is not the token").wait_for()
