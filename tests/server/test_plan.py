@@ -78,6 +78,14 @@ def test_wrong_texts_are_explained(tmp_path, text, words):
         read_texts(tmp_path)
 
 
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    """Some editors on Windows write one before the first line."""
+    (tmp_path / "texts.toml").write_text('title = "Mine"', encoding="utf-8-sig")
+    (tmp_path / "serve.toml").write_text("practice = 7", encoding="utf-8-sig")
+    assert read_texts(tmp_path).words["title"] == "Mine"
+    assert read_settings(tmp_path).practice == 7
+
+
 def test_what_new_writes_is_the_usual_with_the_examples_own_words(tmp_path):
     (tmp_path / "texts.toml").write_text((EXAMPLES / "bandit" / "texts.toml").read_text())
     before = read_texts(tmp_path).words
