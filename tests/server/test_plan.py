@@ -137,6 +137,30 @@ def test_a_screen_that_is_not_there_is_explained(tmp_path, monkeypatch):
         plan_of(questions(), [[[0.2], [0.8]]], tmp_path)
 
 
+def shows(**stimulus):
+    return lambda row, trials, rng: [stimulus] * trials
+
+
+@pytest.mark.parametrize(
+    ("screen", "words"),
+    [
+        (ta.Screen(stimuli=lambda row, trials, rng: [{}]), "at each trial"),
+        (ta.Screen(stimuli=shows(dots=np.zeros(2))), "not JSON"),
+        (ta.Screen(stimuli=shows(dots=1), introduction=lambda row, stimuli: {"n": row}), "not JSON"),
+        (ta.Screen(read=lambda shown, answer: {"secnd": answer}), "not what the task records"),
+        (ta.Screen(seconds="second"), "which response an answer gives"),
+        (ta.Screen(seconds="pace"), "not what the task records"),
+        (ta.Screen("number", answer="number", seconds="pace"), "not what the task records"),
+        (lambda: ta.Screen(), "@property"),
+    ],
+)
+def test_a_screen_that_cannot_work_is_found_before_anybody_takes_part(screen, words):
+    study = questions()
+    task = type("Broken", (type(study.task),), {"screen": screen})()
+    with pytest.raises(ta.StudyError, match=words):
+        plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]])
+
+
 def test_what_is_vendored_is_as_it_was_published():
     """jsPsych and its plugins as npm has them, each with its version in its name, and their licence."""
     folder = Path(ta.__file__).parent / "server" / "static" / "vendor" / "jspsych"
