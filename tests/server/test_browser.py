@@ -431,8 +431,9 @@ def test_the_handed_over_folder_runs_on_any_server(context, tmp_path):
         page.get_by_role("heading", name="All done").wait_for()
         file = tmp_path / "data.csv"
         download.value.save_as(file)
-        behavior = understand([file], study.task).behavior
-        assert behavior.mask.all()
+        table = understand([file], study.task)
+        assert table.behavior.mask.all()
+        assert table.designs[0].tolist() == DESIGN  # also where the folder holds several designs
         assert wrong == []
 
 
