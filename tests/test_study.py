@@ -86,6 +86,12 @@ def test_examples_are_read_and_written(path, tmp_path):
     assert Study.from_file(folder) == study
 
 
+def test_a_byte_order_mark_is_no_mistake(folder):
+    study, file = Study.from_file(folder), folder / "study.toml"
+    file.write_text(file.read_text(), encoding="utf-8-sig")
+    assert Study.from_file(folder) == study
+
+
 def test_the_example_is_the_study_of_the_paper():
     study = Study.from_file(EXAMPLES / "bandit")
     assert study == Study(BernoulliBandit(3, 2, 30), [WSLTS(), AEG(), GLS()], name="bandit-discriminate")

@@ -183,7 +183,7 @@ class _Reader:
     def __init__(self, file: Path) -> None:
         self._file = file
         try:
-            self._text = file.read_text("utf-8")
+            self._text = file.read_text("utf-8-sig")  # some editors put a mark before the first line
         except UnicodeDecodeError:
             raise StudyError("The study file is not text.", where=str(file), expected="text in UTF-8") from None
         except OSError as error:

@@ -368,7 +368,8 @@ def test_two_devices_are_one_participant(browser, bandit, sqlite):
 def test_the_researchers_page_shows_people_as_they_come_and_go(context, bandit):
     page, other = context.new_page(), context.new_page()
     wrong = watched(page, bandit)
-    page.goto(f"{bandit}/researcher")
+    page.goto(f"{bandit}/researcher#token=stale")  # a link from before the token was made anew
+    page.get_by_text("This is not the token").wait_for()
     page.get_by_label("Token").fill("wrong")
     page.keyboard.press("Enter")
     page.get_by_text("This is not the token").wait_for()
@@ -475,8 +476,9 @@ def test_the_handed_over_folder_runs_on_any_server(context, tmp_path):
         page.get_by_role("heading", name="All done").wait_for()
         file = tmp_path / "data.csv"
         download.value.save_as(file)
-        behavior = understand([file], study.task).behavior
-        assert behavior.mask.all()
+        table = understand([file], study.task)
+        assert table.behavior.mask.all()
+        assert table.designs[0].tolist() == DESIGN  # also where the folder holds several designs
         assert wrong == []
 
 

@@ -139,6 +139,8 @@ def test_rules_that_only_the_server_knows_cannot_be_handed_over(tmp_path):
 
 
 def test_what_there_is_not_is_explained(folder, tmp_path):
+    from tellapart.server.serving import open_database
+
     with pytest.raises(ta.DataError, match="psych-ds"):
         check_format("psychds")
     with pytest.raises(ta.DataError, match="no data"):
@@ -150,6 +152,9 @@ def test_what_there_is_not_is_explained(folder, tmp_path):
     (empty / "study.toml").write_text(bandit().to_toml())
     with pytest.raises(ta.StudyError, match="Nobody has taken part"):
         export_people(empty, read(empty), "table", tmp_path / "x.csv")
+    open_database(empty).close()
+    with pytest.raises(ta.DataError, match="--simulate 20"):
+        export_people(empty, read(empty), "table", tmp_path / "x.csv", simulated=True)
 
 
 def test_missed_trials_are_empty_in_the_table(sqlite):

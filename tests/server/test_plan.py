@@ -78,6 +78,14 @@ def test_wrong_texts_are_explained(tmp_path, text, words):
         read_texts(tmp_path)
 
 
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    """Some editors on Windows write one before the first line."""
+    (tmp_path / "texts.toml").write_text('title = "Mine"', encoding="utf-8-sig")
+    (tmp_path / "serve.toml").write_text("practice = 7", encoding="utf-8-sig")
+    assert read_texts(tmp_path).words["title"] == "Mine"
+    assert read_settings(tmp_path).practice == 7
+
+
 def test_what_new_writes_is_the_usual_with_the_examples_own_words(tmp_path):
     (tmp_path / "texts.toml").write_text((EXAMPLES / "bandit" / "texts.toml").read_text())
     before = read_texts(tmp_path).words
@@ -127,6 +135,30 @@ def test_a_screen_that_is_not_there_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr(kit, "SCRIPT", ["nowhere.js"])
     with pytest.raises(ta.StudyError, match=r"nowhere\.js"):
         plan_of(questions(), [[[0.2], [0.8]]], tmp_path)
+
+
+def shows(**stimulus):
+    return lambda row, trials, rng: [stimulus] * trials
+
+
+@pytest.mark.parametrize(
+    ("screen", "words"),
+    [
+        (ta.Screen(stimuli=lambda row, trials, rng: [{}]), "at each trial"),
+        (ta.Screen(stimuli=shows(dots=np.zeros(2))), "not JSON"),
+        (ta.Screen(stimuli=shows(dots=1), introduction=lambda row, stimuli: {"n": row}), "not JSON"),
+        (ta.Screen(read=lambda shown, answer: {"secnd": answer}), "not what the task records"),
+        (ta.Screen(seconds="second"), "which response an answer gives"),
+        (ta.Screen(seconds="pace"), "not what the task records"),
+        (ta.Screen("number", answer="number", seconds="pace"), "not what the task records"),
+        (lambda: ta.Screen(), "@property"),
+    ],
+)
+def test_a_screen_that_cannot_work_is_found_before_anybody_takes_part(screen, words):
+    study = questions()
+    task = type("Broken", (type(study.task),), {"screen": screen})()
+    with pytest.raises(ta.StudyError, match=words):
+        plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]])
 
 
 def test_what_is_vendored_is_as_it_was_published():

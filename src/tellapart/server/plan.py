@@ -82,12 +82,16 @@ class Plan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "screen", self.study.task.screen)
-        if self.screen.answer == "choice" and self.screen.read is None:
-            self.screen.field_of(self.task)
+        if not isinstance(self.screen, Screen):
+            fix = "write @property above `def screen`"
+            raise StudyError("The task's 'screen' is none.", expected="a ta.Screen", got=type(self.screen).__name__, fix=fix)
         if self.script is None and self.screen.script not in SCRIPTS:
             where = str(self.folder or "the study's folder")
             expected = f"a file '{self.screen.script}', or one of {', '.join(SCRIPTS)}"
             raise StudyError("The task's screen is not there.", where=where, expected=expected, got=f"'{self.screen.script}'")
+        for condition in self.conditions:
+            for row, trials in zip(condition.design, self.task.lengths(condition.design[None])[0], strict=True):
+                self.screen.rehearse(self.task, row, int(trials))
 
     @property
     def task(self) -> Task:

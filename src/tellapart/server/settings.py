@@ -97,9 +97,9 @@ def read_settings(folder: Path) -> Settings:
     if not file.is_file():
         return Settings()
     try:
-        return Settings.model_validate(tomllib.loads(file.read_text("utf-8")))
+        return Settings.model_validate(tomllib.loads(file.read_text("utf-8-sig")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError("The settings are not valid TOML.", where=str(file), got=error) from None
+        raise StudyError("The settings are not valid TOML.", where=str(file), expected="text in UTF-8", got=error) from None
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))

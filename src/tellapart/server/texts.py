@@ -63,9 +63,9 @@ def read_texts(folder: Path | None) -> Texts:
     if file is None or not file.is_file():
         return Texts(usual, ())
     try:
-        given = tomllib.loads(file.read_text("utf-8"))
+        given = tomllib.loads(file.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError("The texts are not valid TOML.", where=str(file), got=error) from None
+        raise StudyError("The texts are not valid TOML.", where=str(file), expected="text in UTF-8", got=error) from None
     questions = _questions(given.pop("question", []), file)
     return Texts(_merged(usual, given, file), questions)
 

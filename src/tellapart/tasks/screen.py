@@ -14,6 +14,7 @@ screen), a number or a text.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, Sequence
 
@@ -75,6 +76,27 @@ class Screen:
         if len(shown) != trials:
             raise StudyError("The screen must show something at each trial.", expected=f"{trials} stimuli", got=len(shown))
         return shown
+
+    def rehearse(self, task: Task, row: Floats, trials: int) -> None:
+        """Show a block and read its answers, so that a mistake is found before anybody takes part."""
+        stimuli = self.shown(row, trials, np.random.default_rng(0))
+        introduction = None if self.introduction is None else self.introduction(row, stimuli)
+        try:
+            json.dumps([stimuli, introduction])
+        except TypeError as error:
+            fix = "make it one: float(x), int(x), x.tolist()"
+            raise StudyError(
+                "What the screen shows is not JSON.", expected="texts, numbers, lists, dictionaries", got=error, fix=fix
+            ) from None
+        expected = [f.name for f in task.responses]
+        answers = range(self.choices(task)) if self.answer == "choice" else range(self.read is None)  # what a text means is not tried
+        for answer in answers if stimuli else ():
+            given = list(self.responses(task, stimuli[0], answer, 1.0))
+            if sorted(given) != sorted(expected):
+                fix = "Screen(read=…) gives the responses, Screen(seconds=…) names the one that is the response time"
+                raise StudyError(
+                    "An answer on the screen is not what the task records.", expected=", ".join(expected), got=", ".join(given), fix=fix
+                )
 
     def responses(self, task: Task, stimulus: Stimulus, answer: Answer, seconds: float) -> dict[str, float]:
         """The task's responses that an answer means."""

@@ -50,7 +50,7 @@ def export_people(
         hint = (
             f"{'leave out' if simulated else 'give'} --simulated, for {counted(len(others), 'such participant')}"
             if others
-            else f"serve the study first: tellapart serve {quote(str(path))}"
+            else f"serve the study first: tellapart serve {quote(str(path))}{' --simulate 20' if simulated else ''}"
         )
         raise DataError("There are no data to export.", expected="simulated people" if simulated else "people", fix=hint)
     write = write_psychds if format == "psych-ds" else write_table

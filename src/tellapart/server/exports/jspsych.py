@@ -52,7 +52,15 @@ def experiment(plan: Plan, seed: int) -> dict[str, Any]:
     numbers = {"practice": plan.settings.practice, "blocks": plan.task.blocks, "trials": plan.task.trials}
     links = {kind: plan.settings.codes.link(kind) for kind in ("completion", "screen_out", "no_consent")}
     conditions = [{"name": c.name, "sequences": [_sequence(plan, c, seed, i) for i in range(SEQUENCES)]} for c in plan.conditions]
-    kept = {"study": plan.study.name, "texts": texts, "screen": look, **numbers, "links": links, "tries": plan.settings.questions}
+    kept = {
+        "study": plan.study.name,
+        "variables": list(plan.task.design_space.names),
+        "texts": texts,
+        "screen": look,
+        **numbers,
+        "links": links,
+        "tries": plan.settings.questions,
+    }
     return {**kept, "rehearsal": practice(plan, seed), "conditions": conditions}
 
 

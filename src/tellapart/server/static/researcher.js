@@ -9,7 +9,7 @@ let events = null;
 
 async function enter(token) {
   const response = await post("login", { token });
-  by("wrong").hidden = response.ok;
+  by("login").hidden = by("wrong").hidden = response.ok;
   by("wrong").textContent = response.status === 429 ? "Too many wrong tokens. Wait a minute." : "This is not the token.";
   if (response.ok) await begin();
 }

@@ -70,7 +70,8 @@ class Alone {
     const means = answer === null ? {} : { ...(block.means[trial]?.[answer] ?? { answer }) };
     if (this.all.screen.seconds && answer !== null) means[this.all.screen.seconds] = seconds;
     if (block.pay && answer !== null) outcomes[this.all.screen.outcomes[0]] = Number(Math.random() < block.pay[answer]);
-    const row = { participant: state.person, block: block.block, trial, ...means, ...outcomes, response_seconds: seconds, condition: this.all.conditions[state.condition].name, position, shown: JSON.stringify(block.stimuli[trial]) };
+    const design = Object.fromEntries(this.all.variables.map((name, i) => [`design.${name}`, block.row[i]]));
+    const row = { participant: state.person, block: block.block, trial, ...means, ...outcomes, response_seconds: seconds, condition: this.all.conditions[state.condition].name, position, ...design, shown: JSON.stringify(block.stimuli[trial]) };
     state.rows.push(row);
     state.points += outcomes[this.all.screen.outcomes[0]] ?? 0;
     state.trial = trial + 1;
