@@ -8,6 +8,7 @@ as nuisance, models with the prior 0.6, 0.3, 0.1, and the three models from raw 
 only these:
 
     python benchmarks/engine.py discriminate aeg epsilon prior raw
+    python benchmarks/engine.py --estimator likelihood gls
 
 Takes about two hours for all tasks: 5 to 15 minutes of search for each (docs/explanation/sizes.md), then minutes of exact answers and of an
 independent reader. The task gls took 32 minutes beside other work.
@@ -15,9 +16,10 @@ independent reader. The task gls took 32 minutes beside other work.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import resource
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from takes import say
 
 import tellapart as ta
 from tellapart.information.exact import exact_pointwise, log_evidences, log_posterior
+from tellapart.parts import find_part
 from tellapart.validation.reader import read_independently
 from tellapart.validation.suite import READ
 
@@ -46,7 +49,7 @@ PARTICIPANTS = 6000
 print = functools.partial(print, flush=True)  # a run takes half an hour: show each line as it comes
 
 
-def result_of(what: str) -> ta.DesignResult:
+def result_of(what: str, estimator: str) -> ta.DesignResult:
     models = [ta.WSLTS(), ta.AEG(), ta.GLS()]
     further = {
         "both": ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, "both"),
@@ -54,10 +57,11 @@ def result_of(what: str) -> ta.DesignResult:
         "prior": ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, prior=[0.6, 0.3, 0.1]),
         "raw": ta.Study(ta.BernoulliBandit(arms=3, blocks=2, trials=30), models, search=ta.Amortized(encoder=ta.SequenceEncoder)),
     }
-    if what in further:
-        return ta.find_design(further[what])
     folder = STUDIES / ("discriminate" if what == "discriminate" else f"estimate-{what}")
-    return ta.find_design(ta.Study.from_file(folder), folder / "run")
+    study = further[what] if what in further else ta.Study.from_file(folder)
+    if estimator != "posterior":
+        return ta.find_design(replace(study, search=replace(study.search, estimator=find_part("estimator", estimator))))
+    return ta.find_design(study, None if what in further else folder / "run")
 
 
 def designs_of(what: str, study: ta.Study) -> dict[str, np.ndarray]:
@@ -86,16 +90,16 @@ def divergence(study: ta.Study, estimator: ta.Estimator, design: np.ndarray) -> 
     return float((np.exp(exact) * np.where(exact > -50, exact - ours, 0.0)).sum(-1).mean())
 
 
-def run(what: str) -> None:
-    result = result_of(what)
-    study, estimator, took = result.study, result.found.estimator, result.folder.read("provenance.json")
+def run(what: str, estimator: str) -> None:
+    result = result_of(what, estimator)
+    study, network, took = result.study, result.found.estimator, result.folder.read("provenance.json")
     training = sum(seconds for stage, seconds in took["stages"].items() if stage.startswith(("learning", "tuning")))
     floor, least = FLOORS[what]
     steps = result.found.details["steps"]
     print(f"\n{what}: trained in {training:.0f} s ({steps} steps), with search and comparisons {took['seconds']:.0f} s")
     ratios = []
     for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
-        ours, exact, above = compare(study, estimator, design)
+        ours, exact, above = compare(study, network, design)
         ratios.append(ours / exact.nats)
         warning = "  ABOVE THE EXACT VALUE" if above.nats > 4 * above.se else ""
         print(f"  {name:<16} estimate {ours:.3f}  exact {exact.nats:.3f} ± {exact.se:.3f}  ratio {ours / exact.nats:.3f}{warning}")
@@ -106,21 +110,25 @@ def run(what: str) -> None:
     print(f"  recommended {text}: reported {result.information}; exact {best.nats:.3f} ± {best.se:.3f}{wanted}")
     habit = study.task.baseline(500, np.random.default_rng(2))
     for name, reading in zip(
-        ("recommended", "baseline designs"), read_independently(estimator, result.design, habit, (7, 1), READ), strict=True
+        ("recommended", "baseline designs"), read_independently(network, result.design, habit, (7, 1), READ), strict=True
     ):
         print(f"  {name:<16} an independent reader finds {reading.gain.nats:+.4f} ± {reading.gain.se:.4f} nats on top")
     if study.goal == "discriminate":
         for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
             if name == "recommended" or name.startswith("Beta"):
-                print(f"  divergence from the exact posterior, {name}: {divergence(study, estimator, design):.4f} nats (at most 0.03)")
+                print(f"  divergence from the exact posterior, {name}: {divergence(study, network, design):.4f} nats (at most 0.03)")
 
 
-def main(wanted: list[str]) -> None:
-    for what in wanted or list(PAPER):
-        run(what)
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tasks", nargs="*", default=list(PAPER))
+    parser.add_argument("--estimator", default="posterior")
+    given = parser.parse_args()
+    for what in given.tasks:
+        run(what, given.estimator)
     print(f"\npeak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
 
 
 if __name__ == "__main__":
     say(__doc__)
-    main(sys.argv[1:])
+    main()

@@ -91,6 +91,9 @@ class Estimator(nn.Module, ABC):
     optimizer: ClassVar[OptimizerName] = "muon"
     """How its weights are moved then (`optimizer.py`)."""
 
+    steps: ClassVar[float] = 1.0
+    """How many steps of training it needs where one estimator is trained for every design, as a share of what a posterior needs."""
+
     complete_only: bool = False
     """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""
 

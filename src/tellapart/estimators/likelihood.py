@@ -59,6 +59,7 @@ class LikelihoodEstimator(Estimator):
     """
 
     name: ClassVar[str] = "likelihood"
+    steps: ClassVar[float] = 0.35
     sources: tuple[str, ...] = ("foster2020unified",)
 
     def __init__(self, question: Question, encoder: Encoder) -> None:

@@ -177,7 +177,8 @@ class Amortized(Search):
 
     def total_steps(self, question: Question) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
-        return self.steps or (steps_for(question.widest) if question.about_parameters else 4000)
+        usual = steps_for(question.widest) if question.about_parameters else 4000
+        return self.steps or round(usual * (self.estimator.steps if self.estimator else 1.0))
 
 
 class _Finder:
