@@ -169,3 +169,12 @@ def test_what_is_vendored_is_as_it_was_published():
     assert "MIT" in (folder / "LICENSE.txt").read_text()
     pages = (folder.parents[1] / "index.html").read_text()
     assert all(name in pages for name in sums)
+
+
+@pytest.mark.parametrize("words", ['[pause]\ntext = "{bloks} of {blocks}"\n', '[instructions]\npages = ["one", "{bloks}"]\n'])
+def test_a_number_that_no_page_knows_is_refused(tmp_path, words):
+    (tmp_path / "texts.toml").write_text(words)
+    with pytest.raises(ta.StudyError) as error:
+        read_texts(tmp_path)
+    assert "{bloks}" in str(error.value)
+    assert "{blocks}" in str(error.value)

@@ -48,6 +48,9 @@ JUDGED, JUDGED_DRAWS = 2, 16
 QUICKLY = 8.0
 """b = sigmoid(8 x): one number of which every batch says little moves more quickly than weights do."""
 
+BEGIN = 0.8
+"""b to begin with."""
+
 READ = 0.25
 """The share of a batch whose trials laws learn from: they have many examples in each participant."""
 
@@ -75,7 +78,7 @@ class LikelihoodEstimator(Estimator):
         hidden = [m for m in models if self.widths[m] != len(self.asked[m])]
         self.nuisance = nn.ModuleDict({f"{m}": Flow(encoder.summaries, self.widths[m]) for m in hidden})
         self.laws = nn.ModuleList(Law(trials, width) for width in self.widths)
-        self.balance = nn.Parameter(torch.zeros(1))
+        self.balance = nn.Parameter(torch.logit(torch.tensor([BEGIN])) / QUICKLY)
 
     @property
     def trust(self) -> Tensor:

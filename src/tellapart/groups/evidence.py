@@ -101,6 +101,7 @@ def likelihood_evidence(
     estimator: Estimator, behavior: Behavior, designs: Floats, draws: int | None = None, seed: int = 0, progress: Progress = unheard
 ) -> PeopleEvidence:
     """Evidences and draws by likelihoods, the network proposing parameters."""
+    estimator = estimator.quick  # draws are proposed by flows
     question, rng = estimator.question, np.random.default_rng(seed)
     count = draws_for(len(behavior)) if draws is None else draws
     columns, errors, kept = [], [], {}

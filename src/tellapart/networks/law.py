@@ -117,7 +117,7 @@ class Law(nn.Module):
         known = described // self.options + (self.options if self.options > 1 else 0) + context
         self.theta = nn.Sequential(nn.Linear(max(parameters, 1), width), nn.SiLU())
         self.begin = nn.Linear(width, units)
-        self.happened = nn.Linear(known + 1 + outcomes + sum(rest), 3 * units)
+        self.happened = nn.Linear(2 * known + 1 + outcomes + sum(rest), 3 * units)
         self.by_theta = nn.Linear(width, 3 * units)
         self.again = nn.Linear(2 * units, 3 * units)
         self.known, self.state, self.of_theta = nn.Linear(2 * known, width), nn.Linear(2 * units, width), nn.Linear(width, width)
@@ -157,7 +157,8 @@ class Law(nn.Module):
 
     def _states(self, known: Tensor, chosen: Tensor, came: Tensor, mask: Tensor, theta: Tensor) -> Tensor:
         """The state of each option before each trial."""
-        happened = self.happened(torch.cat([known, chosen[..., None], came[..., None, :].expand(*chosen.shape, -1)], dim=-1))
+        taken = (known * chosen[..., None]).sum(-2, keepdim=True).expand_as(known)  # what was known of the option that was chosen
+        happened = self.happened(torch.cat([known, taken, chosen[..., None], came[..., None, :].expand(*chosen.shape, -1)], dim=-1))
         blocks, options = chosen.shape[1], chosen.shape[3]
         theta = theta.unsqueeze(-2).unsqueeze(-2)  # (..., N, 1, 1, W)
         moved = self.by_theta(theta)

@@ -12,6 +12,7 @@ from typing import AsyncIterator, Callable
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
@@ -90,5 +91,8 @@ def _explain(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        if isinstance(error, OperationalError):  # of the database: the disk is full, the file is locked, nobody answers
+            log.error("%s %s failed: %s", request.method, request.url.path, str(error.orig).strip())
+        else:
+            log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return JSONResponse({"reason": "failed"}, 500, HEADERS)

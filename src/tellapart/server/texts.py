@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Mapping
@@ -13,6 +14,8 @@ from .settings import FILE as SETTINGS
 
 FILE = "texts.toml"
 USUAL = Path(__file__).with_name(FILE)
+
+_IN_BRACES = re.compile(r"\{(\w+)\}")
 
 _OPEN = ("outcomes", "own")
 """Sections whose keys are the study's own."""
@@ -109,5 +112,17 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, sect
             raise StudyError(
                 f"The text '{key}' is of another kind.", where=where, expected=type(usual[key]).__name__, got=type(value).__name__
             )
+        _check_numbers(key, value, where)
         merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) else value
     return merged
+
+
+def _check_numbers(key: str, value: Any, where: str) -> None:
+    """What stands in braces is a number that the page knows."""
+    known = sorted(set(_IN_BRACES.findall(USUAL.read_text("utf-8"))))
+    for text in value if isinstance(value, list) else [value]:
+        for name in _IN_BRACES.findall(text) if isinstance(text, str) else ():
+            if name not in known:
+                expected = ", ".join(f"{{{one}}}" for one in known)
+                what = f"The text '{key}' has a number that does not exist."
+                raise StudyError(what, where=where, expected=expected, got=f"{{{name}}}", fix=nearest(name, known))

@@ -36,6 +36,8 @@ function show(state) {
   const of = state.cap ? ` of ${state.cap}` : "";
   const tiles = [["started", state.started], ["active now", state.active], ["away", state.away], ["left", state.left], [`finished${of}`, state.finished], ["screened out", state.screened_out], ["declined", state.declined]];
   by("tiles").replaceChildren(...tiles.map(([name, count]) => element("div", { class: "tile", "data-name": name.split(" ")[0] }, element("b", {}, String(count)), element("span", {}, name))));
+  const simulated = state.conditions.filter((row) => row.simulated).reduce((sum, row) => sum + row.active + row.away + row.left + row.finished + row.screened_out, 0);
+  if (simulated) by("tiles").append(element("p", { class: "soft apart" }, `${simulated} simulated ${simulated === 1 ? "person is" : "people are"} counted apart, below.`));
   conditions(state.conditions);
   models(state.models);
   people(state.people, state.models.names);
