@@ -76,6 +76,7 @@ def test_where_parameters_come_from_and_errors_that_cannot_be_told(result, plain
     estimator = plain()
     assert "proposed by the network and the prior" in likelihood_evidence(estimator, simulate(result, 2), at(result, 2), draws=300).words
     alone = SimpleNamespace(question=ta.Question(estimator.question.models, "discriminate"), task=estimator.task)
+    alone.quick = alone
     many = likelihood_evidence(alone, simulate(result, 2), at(result, 2), draws=3000)
     assert "drawn from the prior" in many.words
     assert "network" not in many.words
