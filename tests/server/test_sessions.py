@@ -10,6 +10,7 @@ from kit import DESIGN, bandit, choose, plan_of, play_all, play_block, somebody
 from tellapart.server import store
 from tellapart.server.plan import generator
 from tellapart.server.playing import Given, Refused
+from tellapart.server.policy import Remembering
 from tellapart.server.sessions import Sessions
 from tellapart.server.tables import blocks, trials
 
@@ -186,6 +187,27 @@ def test_pausing_stops_newcomers_only(sessions, database):
         store.change_experiment(connection, paused=True)
     refused("paused", sessions.start, somebody("new"))
     assert play_all(sessions, here.key) == (8, None)
+
+
+def test_what_is_the_same_is_decided_once(monkeypatch):
+    """The first block of everybody, and whoever did the same; what comes later in a design does not matter."""
+    asked = []
+    task, designs = bandit().task, np.full((2, 3), 0.5)
+    policy = Remembering(lambda behavior, designs, block: asked.append(block) or designs[block])
+    people = bandit().question.simulate(task, designs, 3, np.random.default_rng(0)).behavior
+    for person in range(3):
+        policy(people[[person]], designs, 0)
+    policy(people[[0]], np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]), 0)
+    assert asked == [0]
+    for person in (0, 1, 0):
+        policy(people[[person]], designs, 1)
+    assert asked == [0, 1, 1]
+    policy(people[[0]], designs + 0.1, 0)
+    assert asked == [0, 1, 1, 0]
+    monkeypatch.setattr(Remembering, "MOST", 1)
+    policy(people[[2]], designs, 1)
+    policy(people[[0]], designs, 0)
+    assert asked == [0, 1, 1, 0, 1, 0]
 
 
 def test_a_policy_gives_the_next_block_and_a_late_or_broken_one_does_not_hold_up(database):

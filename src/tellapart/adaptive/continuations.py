@@ -10,7 +10,9 @@ the bound of the search, after what was seen. All candidates are played by the s
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from threading import Lock
 from typing import Sequence
 
@@ -27,6 +29,7 @@ from ..models.simulation import Simulations, turns
 from ..question import Question, which_model
 from ..tasks.base import Task
 from ..tasks.space import Floats
+from ..threads import available_cores
 from .belief import Belief
 from .candidates import Candidates
 from .gain import Gains
@@ -35,8 +38,8 @@ from .looking import Effort
 EVERYWHERE = 32
 """Rows of the first look."""
 
-DRAWS = (96, 192, 512)
-"""Draws from the posterior for the first look, for looking around, and for the last word."""
+DRAWS = (64, 128, 384)
+"""Draws from the posterior for the first look, for looking around, and for the last word: what two cores manage in a second."""
 
 LOOKING, TELLING = (81, 85), (88, 89)
 """Streams of random numbers, of people and of what they do next: by which a block is chosen, and by which it is said what it tells."""
@@ -55,7 +58,7 @@ class ByContinuations:
     estimator: Estimator
     state: Estimator
     seed: int
-    effort: Effort = field(default=Effort(kept=4, each=4, widths=(0.1, 0.03), finalists=4))
+    effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.1, 0.03), finalists=3))
     _drawing: Lock = field(default_factory=Lock)
 
     @property
@@ -163,19 +166,24 @@ class _Prospects:
             {name: prior.from_normal(part[:, p]) for p, (name, prior) in enumerate(model.parameters.items())}
             for model, part in zip(by.question.models, z, strict=True)
         ]
-        everybody, values = self._behavior[np.zeros(draws, np.intp)], np.zeros((len(rows), draws))
+        everybody = self._behavior[np.zeros(draws, np.intp)]
         designs = np.repeat(self._candidates.designs(rows)[:, None], draws, axis=1)
         now = self._bound(everybody, designs[0], which, z)
-        for c, each in enumerate(designs):
+
+        def played(each: Floats) -> Floats:
             rngs = [np.random.default_rng([by.seed, self._stream, block, m]) for m in range(len(theta))]
-            behavior = with_block(by.question.models, which, theta, everybody, each, block, rngs, by.task)
-            values[c] = self._bound(behavior, each, which, z) - now
+            with torch.no_grad():
+                return self._bound(with_block(by.question.models, which, theta, everybody, each, block, rngs, by.task), each, which, z)
+
+        values = np.stack(list(_rows_at_once().map(played, designs))) - now
         return Gains((values,), (np.full(draws, 1.0 / draws),))
 
     def _bound(self, behavior: Behavior, designs: Floats, which: NDArray[np.intp], z: list[Floats]) -> Floats:
         """log q(v | y) / p(v) of each draw, (J,)."""
         reader = self._by.reader(self._question)
         question = reader.question
+        if reader.encoder.any_length:  # nothing is recorded in later blocks, and to read nothing takes as long
+            behavior = behavior.first(blocks=self._candidates.block + 1)
         v = np.zeros((len(which), max(1, question.widest)), np.float32)
         for m, model in enumerate(question.models):
             asked = [list(model.parameters).index(name) for name in question.parameters(m)]
@@ -186,6 +194,12 @@ class _Prospects:
         values = told(reader, self._question, batch)
         settled = self._belief.probabilities.max() == 1.0 and question.about_models and self._question.about_parameters
         return values - told(reader, which_model(question), batch) if settled else values  # where the model is given, it is not learned
+
+
+@cache
+def _rows_at_once() -> ThreadPoolExecutor:
+    """Rows are looked at on all cores; what each is found to tell does not depend on the others."""
+    return ThreadPoolExecutor(available_cores(), thread_name_prefix="rows")
 
 
 def with_block(

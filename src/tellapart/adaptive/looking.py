@@ -62,9 +62,14 @@ class Best:
 
 def best_row(prospects: Prospects, candidates: Candidates, planned: Floats, effort: Effort, rng: np.random.Generator) -> Best:
     """The most informative row for the next block; that of the fixed plan, `planned` (V,), is a candidate too."""
-    best = winner(prospects, np.concatenate([planned[None], finalists(prospects, candidates, effort, rng)]))
+    best = chosen_row(prospects, candidates, planned, effort, rng)
     gains = prospects.afresh(np.stack([best, planned]))
     return Best(best, gains.of(0), gains.of(1), gains.minus(0, 1))
+
+
+def chosen_row(prospects: Prospects, candidates: Candidates, planned: Floats, effort: Effort, rng: np.random.Generator) -> Floats:
+    """The same row alone, (V,), without what it is expected to tell, which takes more draws."""
+    return winner(prospects, np.concatenate([planned[None], finalists(prospects, candidates, effort, rng)]))
 
 
 def finalists(prospects: Prospects, candidates: Candidates, effort: Effort, rng: np.random.Generator) -> Floats:

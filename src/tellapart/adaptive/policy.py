@@ -28,7 +28,7 @@ from .by_answers import ByAnswers
 from .candidates import Candidates
 from .continuations import ByContinuations, first_blocks
 from .decisions import Decision
-from .looking import best_row
+from .looking import Prospects, best_row, chosen_row
 
 Way = ByAnswers | ByContinuations
 """A way to know what next blocks would tell."""
@@ -72,9 +72,8 @@ class Policy:
     def row(self, behavior: Behavior, designs: Floats, block: int) -> Floats:
         """The row of the next block, (V,), of one participant (1, B, T), after the first blocks of designs (B, V)."""
         with one_thread():
-            decision = self._one(whole(behavior, self.task), designs, block)
-        assert decision is not None
-        return np.array(decision.row)
+            _, prospects, candidates, planned, rng = self._looking(whole(behavior, self.task), designs, block)
+            return np.array(chosen_row(prospects, candidates, planned, self.way.effort, rng))
 
     def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
         """What is known of one participant after the first blocks."""
@@ -83,14 +82,21 @@ class Policy:
     def _one(self, behavior: Behavior, designs: Floats, block: int) -> Decision | None:
         if block >= self.task.blocks:
             return None
+        known, prospects, candidates, planned, rng = self._looking(behavior, designs, block)
+        best = best_row(prospects, candidates, planned, self.way.effort, rng)
+        row, shares = tuple(float(value) for value in best.row), tuple(float(share) for share in known.probabilities)
+        return Decision(str(behavior.participants[0]), block, row, best.gain, best.planned, best.over_planned, shares)
+
+    def _looking(
+        self, behavior: Behavior, designs: Floats, block: int
+    ) -> tuple[Belief, Prospects, Candidates, Floats, np.random.Generator]:
+        """What a decision for one participant rests on: the belief, what blocks would tell, those that may be, and the planned one."""
         past, candidates = first_blocks(behavior, block), Candidates(self.task, np.ascontiguousarray(designs[:block]))
         known = self.way.belief(past, designs, block)
         belief, question = (known, self.way.question) if self.rule is None else self.rule(known, block)
         rng = np.random.default_rng([self.way.seed, 86, block])
         planned = candidates.allowed(designs[None, block], rng)[0]
-        best = best_row(self.way.prospects(belief, past, candidates, question), candidates, planned, self.way.effort, rng)
-        row, shares = tuple(float(value) for value in best.row), tuple(float(share) for share in known.probabilities)
-        return Decision(str(behavior.participants[0]), block, row, best.gain, best.planned, best.over_planned, shares)
+        return known, self.way.prospects(belief, past, candidates, question), candidates, planned, rng
 
 
 def blocks_run(behavior: Behavior) -> int:

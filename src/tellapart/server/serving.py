@@ -24,7 +24,7 @@ from ..tasks.text import parse_design
 from .app import create_app
 from .database import Database, sqlite_file, sqlite_url
 from .plan import Plan, make_plan
-from .policy import Policy, planned
+from .policy import Policy, Remembering, planned
 
 if TYPE_CHECKING:
     import uvicorn
@@ -70,9 +70,9 @@ def policy_of(study: Study, run: Path, progress: Progress) -> Policy:
     from ..run import Run
 
     result = Run.finished(study, run).result()
-    policy = result.policy(progress)
-    policy.row(study.task.nothing(1), result.design, 0)
-    return policy.row
+    policy = Remembering(result.policy(progress).row)
+    policy(study.task.nothing(1), result.design, 0)
+    return policy
 
 
 def recommended(study: Study, run: Path) -> Floats:
