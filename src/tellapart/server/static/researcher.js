@@ -39,7 +39,7 @@ function show(state) {
   const simulated = state.conditions.filter((row) => row.simulated).reduce((sum, row) => sum + row.active + row.away + row.left + row.finished + row.screened_out, 0);
   if (simulated) by("tiles").append(element("p", { class: "soft apart" }, `${simulated} simulated ${simulated === 1 ? "person is" : "people are"} counted apart, below.`));
   conditions(state.conditions);
-  models(state.models);
+  models(state.models, state.conditions.some((row) => row.finished));
   people(state.people, state.models.names);
 }
 
@@ -48,8 +48,9 @@ function conditions(rows) {
   table(by("conditions"), ["condition", ...names.map((name) => name.replace("_", " "))], rows.map((row) => [row.condition + (row.simulated ? " (simulated)" : ""), ...names.map((name) => row[name])]));
 }
 
-function models({ names, mean, participants, simulated, unlike, note }) {
-  if (note || !mean.length) return by("models").replaceChildren(element("p", { class: "soft" }, note || "Nobody has finished yet."));
+function models({ names, mean, participants, simulated, unlike, note }, finished) {
+  const none = finished ? "What those who finished did is being read." : "Nobody has finished yet.";
+  if (note || !mean.length) return by("models").replaceChildren(element("p", { class: "soft" }, note || none));
   const bars = names.flatMap((name, i) => {
     const filled = element("i", {});
     filled.style.width = `${100 * mean[i]}%`; // with a space before the sign it would be no width
