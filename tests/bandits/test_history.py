@@ -67,6 +67,15 @@ def numbers_for(behavior, seed=3):
     return Behavior({**behavior.fields, "reward": np.random.default_rng(seed).normal(0.5, 0.3, behavior.shape)}, behavior.mask)
 
 
+def with_holes():
+    """Which trials are kept, behavior in which the others were missed, and the same as if they had never been."""
+    _, behavior = simulated(blocks=1)
+    keep = np.ones(12, bool)
+    keep[[0, 4, 5]] = False
+    closed = Behavior({name: values[:, :, keep] for name, values in behavior.fields.items()})
+    return keep, Behavior(behavior.fields, np.broadcast_to(keep, behavior.shape)), closed
+
+
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("arms", [2, 3, 5, 10])
 def test_features_are_those_of_a_plain_loop(arms, binary):
@@ -95,11 +104,7 @@ def test_options_are_described_as_they_would_be_if_chosen(arms, binary):
 
 
 def test_options_pass_over_missed_trials():
-    _, behavior = simulated(blocks=1)
-    keep = np.ones(12, bool)
-    keep[[0, 4, 5]] = False
-    holes = Behavior(behavior.fields, np.broadcast_to(keep, behavior.shape))
-    closed = Behavior({name: values[:, :, keep] for name, values in behavior.fields.items()})
+    keep, holes, closed = with_holes()
     np.testing.assert_array_equal(bandit_options(holes, 3)[:, :, keep], bandit_options(closed, 3))
     assert not bandit_options(holes, 3)[:, :, ~keep].any()
 
@@ -124,11 +129,7 @@ def test_later_trials_do_not_matter():
 
 
 def test_missed_trials_are_as_if_they_had_never_been():
-    _, behavior = simulated(blocks=1)
-    keep = np.ones(12, bool)
-    keep[[0, 4, 5]] = False
-    holes = Behavior(behavior.fields, np.broadcast_to(keep, behavior.shape))
-    closed = Behavior({name: values[:, :, keep] for name, values in behavior.fields.items()})
+    keep, holes, closed = with_holes()
     np.testing.assert_array_equal(bandit_history(holes, 3)[:, :, keep], bandit_history(closed, 3))
 
 

@@ -219,6 +219,16 @@ def test_an_outcome_that_cannot_be_fetched_is_waited_for(context, bandit, sqlite
     assert len(people(sqlite)) == 1
 
 
+def closed_and_opened(context, page, address):
+    """A tab is closed, the network comes back, and the participant opens the page again."""
+    page.close()
+    context.set_offline(False)
+    page = context.new_page()
+    page.goto(f"{address}/{PERSON}")
+    page.get_by_role("button", name="Go on").click()
+    return page
+
+
 def test_a_closed_tab_leaves_nothing_unsent_for_good(context, asked, sqlite):
     page = context.new_page()
     consent(page, asked)
@@ -226,11 +236,7 @@ def test_a_closed_tab_leaves_nothing_unsent_for_good(context, asked, sqlite):
     context.set_offline(True)
     choose(page, "1")
     choose(page, "2")
-    page.close()
-    context.set_offline(False)
-    page = context.new_page()
-    page.goto(f"{asked}/{PERSON}")
-    page.get_by_role("button", name="Go on").click()
+    page = closed_and_opened(context, page, asked)
     page.get_by_text("Question 2").wait_for()
     with sqlite.reading() as connection:
         assert len(collect(connection, questions().task).rows) == 2
@@ -246,11 +252,7 @@ def test_an_answer_that_cannot_be_kept_takes_none_with_it_that_was_given_before(
     box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
     spoiled = f"({OUTBOX}).map((entry) => (entry.trial === 2 ? {{ ...entry, answer: 1e13 }} : entry))"
     page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify({spoiled}))")
-    page.close()
-    context.set_offline(False)
-    page = context.new_page()
-    page.goto(f"{asked}/{PERSON}")
-    page.get_by_role("button", name="Go on").click()
+    page = closed_and_opened(context, page, asked)
     page.get_by_text("Question 2").wait_for()
     assert outbox(page) == []
     with sqlite.reading() as connection:

@@ -43,19 +43,20 @@ def bandit_history(behavior: Behavior, arms: int, binary: bool = True) -> NDArra
     Arguments:
         binary: Are rewards wins and losses, or numbers?
     """
-    features = np.zeros((*behavior.shape, (PER_PLACE + PER_ARM) * arms + PER_TRIAL), np.float32)
-    arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
-    counted = 0.5 * np.log1p(np.arange(behavior.shape[2] + 1))
-    in_threads(lambda *slices: _describe(*slices, binary, counted), len(behavior), arrays)
-    return features
+    return _filled(_describe, behavior, ((PER_PLACE + PER_ARM) * arms + PER_TRIAL,), binary)
 
 
 def bandit_options(behavior: Behavior, arms: int, binary: bool = True) -> NDArray[np.float32]:
     """The same features of each arm before every trial, in the arms' own order, and the previous reward, (N, B, T, K, 14)."""
-    features = np.zeros((*behavior.shape, arms, PER_PLACE + 1), np.float32)
+    return _filled(_describe_options, behavior, (arms, PER_PLACE + 1), binary)
+
+
+def _filled(describe: Any, behavior: Behavior, of_trial: tuple[int, ...], binary: bool) -> NDArray[np.float32]:
+    """Features of each trial, (N, B, T, …), as a compiled function fills them in."""
+    features = np.zeros((*behavior.shape, *of_trial), np.float32)
     arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
     counted = 0.5 * np.log1p(np.arange(behavior.shape[2] + 1))
-    in_threads(lambda *slices: _describe_options(*slices, binary, counted), len(behavior), arrays)
+    in_threads(lambda *slices: describe(*slices, binary, counted), len(behavior), arrays)
     return features
 
 
@@ -73,11 +74,7 @@ def _describe_options(choices: Any, rewards: Any, mask: Any, features: Any, bina
                 if not mask[i, b, t]:
                     continue
                 if seen > 0:
-                    if binary:
-                        _describe_wins(known, order, row, counted)
-                    else:
-                        _describe_numbers(known, order, row, seen, counted)
-                    _describe_lately(previous, lately, order, row)
+                    _describe_places(previous, known, lately, binary, order, row, seen, counted)
                     for k in range(arms):
                         features[i, b, t, k, :PER_PLACE] = row[PER_PLACE * k : PER_PLACE * (k + 1)]
                         features[i, b, t, k, PER_PLACE] = reward
@@ -107,11 +104,7 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any,
                 places, trial = row[: PER_PLACE * arms], row[PER_PLACE * arms :]
                 if seen > 0:
                     _rank(choice, previous, known, lately, binary, order)
-                    if binary:
-                        _describe_wins(known, order, places, counted)
-                    else:
-                        _describe_numbers(known, order, places, seen, counted)
-                    _describe_lately(previous, lately, order, places)
+                    _describe_places(previous, known, lately, binary, order, places, seen, counted)
                     trial[0], trial[1] = reward, 0.6 * counted[seen]
                 reward = float(rewards[i, b, t])
                 trial[2] = reward
@@ -176,6 +169,16 @@ def _before(j: Any, k: Any, previous: Any, known: Any, lately: Any, binary: Any)
         if lately[number, j] != lately[number, k]:
             return lately[number, j] > lately[number, k]
     return False
+
+
+@nb.njit(cache=True)
+def _describe_places(previous: Any, known: Any, lately: Any, binary: Any, order: Any, row: Any, seen: Any, counted: Any) -> None:
+    """All numbers of each arm, in the given order."""
+    if binary:
+        _describe_wins(known, order, row, counted)
+    else:
+        _describe_numbers(known, order, row, seen, counted)
+    _describe_lately(previous, lately, order, row)
 
 
 @nb.njit(cache=True)

@@ -104,25 +104,26 @@ class LikelihoodEstimator(Estimator):
             inputs = batch.inputs[read]
             log_p = self.laws[m](inputs, batch.v[read, : self.widths[m]])
             rest = rest - log_p.sum() / inputs[..., -1].sum().clamp(min=1.0)
-        rest = rest - self._corrected(batch[:JUDGED], JUDGED_DRAWS, generator or _seeded(0)).mean()
+        rest = rest - self._corrected(batch[:JUDGED], summaries[:JUDGED].detach(), JUDGED_DRAWS, generator or _seeded(0)).mean()
         return -bound + rest - rest.detach()
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         generator, size = generator or _seeded(0), TOGETHER // DRAWS
-        parts = [self._corrected(batch[i : i + size], DRAWS, generator) for i in range(0, len(batch), size)]
-        return torch.cat(parts)
+        with torch.no_grad():
+            summaries = self.encoder(batch.inputs)
+        parts = (slice(start, start + size) for start in range(0, len(batch), size))
+        return torch.cat([self._corrected(batch[part], summaries[part], DRAWS, generator) for part in parts])
 
     def measure(self, batch: Batch, seed: int) -> tuple[Tensor, Tensor | None]:
         """The bound of the posterior, and to it the mean correction of some participants of each model."""
-        many = torch.bincount(batch.model, minlength=len(self.widths))
-        each = [chosen[: CORRECTED // int((many > 0).sum())] for _, chosen in _each(batch, len(self.widths))]
-        few = torch.cat(each) if len(batch) > CORRECTED else torch.arange(len(batch), device=batch.model.device)
+        if len(batch) <= CORRECTED:
+            return self.bound(batch, _seeded(seed)), None
+        groups = list(_each(batch, len(self.widths)))
+        few = torch.cat([chosen[: CORRECTED // len(groups)] for _, chosen in groups])
         corrected = self.bound(batch[few], _seeded(seed))
-        if len(few) == len(batch):
-            return corrected, None
         values = self.chunked(lambda part: self.posterior.bound(self._for_posterior(part)), batch)
         correction, influence = corrected - values[few], values.clone()
-        for m, chosen in _each(batch, len(self.widths)):
+        for m, chosen in groups:
             mine = batch.model[few] == m
             mean = correction[mine].mean()
             values[chosen] += mean
@@ -131,7 +132,8 @@ class LikelihoodEstimator(Estimator):
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
         generator, size = _seeded(0), TOGETHER // DRAWS
-        return torch.cat([self._log_shares(part, self.encoder(part), DRAWS, generator) for part in inputs.split(size)])
+        parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
+        return torch.cat([self._log_shares(part, summaries, DRAWS, generator) for part, summaries in parts])
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Of twice as many draws from the flow, those that are picked with probabilities in proportion to their weights."""
@@ -155,10 +157,8 @@ class LikelihoodEstimator(Estimator):
             v[chosen, : len(self.asked[m])] = batch.v[chosen][:, self.asked[m]]
         return replace(batch, v=v)
 
-    def _corrected(self, batch: Batch, draws: int, generator: torch.Generator) -> Tensor:
+    def _corrected(self, batch: Batch, summaries: Tensor, draws: int, generator: torch.Generator) -> Tensor:
         """The bound, (N,); of the weights, b alone can learn from it."""
-        with torch.no_grad():
-            summaries = self.encoder(batch.inputs)
         total = summaries.new_zeros(len(batch))
         if self.question.about_models:
             log_shares = self._log_shares(batch.inputs, summaries, draws, generator) - self.posterior.log_prior
@@ -167,15 +167,14 @@ class LikelihoodEstimator(Estimator):
             if not self.asked[m]:
                 continue
             inputs, s, z = batch.inputs[chosen], summaries[chosen], batch.v[chosen, : self.widths[m]]
-            contrast = self._asked_alone if f"{m}" in self.nuisance else self._contrast
+            if f"{m}" in self.nuisance:
+                with torch.no_grad():
+                    information = self.posterior.head(m).information(z[:, self.asked[m]], s)
+            else:
+                information = self._contrast(m, inputs, s, z, draws, generator)
             # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
-            total = total.index_add(0, chosen, contrast(m, inputs, s, z, draws, generator) + batch.kept[m])
+            total = total.index_add(0, chosen, information + batch.kept[m])
         return total
-
-    def _asked_alone(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, draws: int, generator: torch.Generator) -> Tensor:
-        """log q / p of the parameters that are asked about where others are nuisance, (N,)."""
-        with torch.no_grad():
-            return self.posterior.head(m).information(z[:, self.asked[m]], s)
 
     def _contrast(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, draws: int, generator: torch.Generator) -> Tensor:
         """log l(y | z) / mean of all weights, (N,)."""
@@ -203,9 +202,9 @@ class LikelihoodEstimator(Estimator):
             if not self.widths[m]:
                 z, ratio = s.new_zeros(1, len(s), 0), s.new_zeros(1, len(s))
             else:
-                given = self._flow(m).given(s)
-                z = given.transform.inv(torch.randn(draws, len(s), self.widths[m], generator=generator).to(s.device))
-                ratio = given.log_prob(z) + 0.5 * (z.square() + math.log(2 * math.pi)).sum(-1)
+                noise = torch.randn(draws, len(s), self.widths[m], generator=generator).to(s.device)
+                z = self._flow(m).given(s).transform.inv(noise)
+                ratio = self._flow(m).information(z, s)
             log_p = self.laws[m](inputs, z)
         return z, self.trust * (log_p - ratio)
 

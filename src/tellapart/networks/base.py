@@ -94,6 +94,16 @@ class Encoder(nn.Module, ABC):
         return 1 + (0 if self.task.design_acts_through_data else features(self.task.design_space))
 
 
+def categories(field: Field) -> int:
+    """How many a field has; 0 if it is a number."""
+    return 2 if field.kind == "binary" else (field.levels or 0) if field.kind == "categorical" else 0
+
+
+def field_width(field: Field) -> int:
+    """How many numbers `field_features` makes of a field, categories being one-hot."""
+    return field.levels or 1 if field.kind == "categorical" else 1
+
+
 def field_features(values: NDArray[np.generic], field: Field, *, one_hot: bool) -> NDArray[np.floating[Any]]:
     """A field as network inputs (..., F): categories one-hot or as they are, counts and positive numbers on a log scale."""
     if field.kind == "categorical" and one_hot:

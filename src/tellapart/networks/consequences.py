@@ -9,7 +9,7 @@ that what has the same meaning has the same place whatever the categories are ca
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..behavior import Behavior, Field
 from ..information.estimate import Floats
 from ..tasks.base import Task
+from .base import categories
 
 MOST = 12
 """Categories up to which each has numbers of its own."""
@@ -24,8 +25,8 @@ MOST = 12
 
 def answers_with_consequences(task: Task) -> list[tuple[Field, int]]:
     """The responses to describe, each with its number of categories; none if the task gives no outcomes."""
-    counted = [(f, 2 if f.kind == "binary" else f.levels or 0) for f in task.responses]
-    return [(f, categories) for f, categories in counted if task.outcomes and 2 <= categories <= MOST]
+    counted = [(f, categories(f)) for f in task.responses]
+    return [(f, count) for f, count in counted if task.outcomes and 2 <= count <= MOST]
 
 
 def consequences(task: Task, behavior: Behavior) -> list[NDArray[np.floating[Any]]]:
@@ -33,38 +34,37 @@ def consequences(task: Task, behavior: Behavior) -> list[NDArray[np.floating[Any
     described = answers_with_consequences(task)
     if not described:
         return []
-    outcomes = np.stack([behavior.fields[f.name].astype(np.float64) for f in task.outcomes], axis=-1)
     measured = any(f.kind in ("real", "positive") for f in task.outcomes)  # in units of the user's: rounding waits for the encoder's scale
     dtype = np.float64 if measured else np.float32
-    return [_of_response(behavior.fields[f.name], behavior.mask, outcomes, categories).astype(dtype) for f, categories in described]
+    return [_of_response(behavior, f, task.outcomes, count).astype(dtype) for f, count in described]
 
 
 def known_of_options(task: Task, behavior: Behavior, field: Field) -> NDArray[np.floating[Any]]:
     """The same of each category of a response, in the categories' own order, (N, B, T, K, F); F is 0 if they are not described."""
-    categories = dict(answers_with_consequences(task)).get(field, 0)
-    if not categories:
-        return np.zeros((*behavior.shape, max(2, field.levels or 0), 0), np.float32)
-    outcomes = np.stack([behavior.fields[f.name].astype(np.float64) for f in task.outcomes], axis=-1)
-    known = _of_response(behavior.fields[field.name], behavior.mask, outcomes, categories, reordered=False)
-    return known.reshape(*behavior.shape, categories, -1)
+    count = categories(field)
+    if (field, count) not in answers_with_consequences(task):
+        return np.zeros((*behavior.shape, count, 0), np.float32)
+    return _of_response(behavior, field, task.outcomes, count, reordered=False).reshape(*behavior.shape, count, -1)
 
 
 def width_of_consequences(task: Task) -> int:
     """F of all responses together."""
-    return sum(categories * (4 + 3 * len(task.outcomes)) for _, categories in answers_with_consequences(task))
+    return sum(count * (4 + 3 * len(task.outcomes)) for _, count in answers_with_consequences(task))
 
 
-def _of_response(given: NDArray[np.generic], mask: NDArray[np.bool_], outcomes: Floats, categories: int, reordered: bool = True) -> Floats:
-    """The same for one response (N, B, T), from outcomes (N, B, T, O); if not `reordered`, categories keep their order."""
+def _of_response(behavior: Behavior, field: Field, by_task: Sequence[Field], levels: int, reordered: bool = True) -> Floats:
+    """The same for one response, from what the task gave; if not `reordered`, categories keep their order."""
+    given, mask = behavior.fields[field.name], behavior.mask
+    outcomes = np.stack([behavior.fields[f.name].astype(np.float64) for f in by_task], axis=-1)  # (N, B, T, O)
     n, blocks, trials = given.shape
-    count = np.zeros((n, blocks, categories, 1))
+    count = np.zeros((n, blocks, levels, 1))
     when = np.zeros_like(count)  # the number of the trial at which a category was last given, from 1
-    total = np.zeros((n, blocks, categories, outcomes.shape[-1]))
+    total = np.zeros((n, blocks, levels, outcomes.shape[-1]))
     last, seen = np.zeros_like(total), np.zeros((n, blocks, 1, 1))
-    described = np.zeros((n, blocks, trials, categories * (4 + 3 * outcomes.shape[-1])))
+    described = np.zeros((n, blocks, trials, levels * (4 + 3 * outcomes.shape[-1])))
     for t in range(trials):
         recorded = mask[:, :, t, None, None]
-        now = (given[:, :, t, None] == np.arange(categories))[..., None]
+        now = (given[:, :, t, None] == np.arange(levels))[..., None]
         order = np.argsort(np.where(now, -np.inf, -when), axis=2, kind="stable")
         ago = np.where(when > 0, np.log1p(seen - when), -1.0)
         mean = total / np.maximum(count, 1.0)

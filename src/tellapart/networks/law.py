@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from ..behavior import Behavior, Field
 from ..tasks.base import Task
-from .base import Encoder, field_features
+from .base import Encoder, categories, field_features, field_width
 from .consequences import known_of_options
 
 MIXED = 4
@@ -46,7 +46,7 @@ class Trials(Encoder):
         options = categories(choice) if choice else 1
         empty = Behavior({f.name: np.zeros((0, 1, 1), f.dtype) for f in task.fields})
         described = options_of(task, empty, choice).shape[-1] if choice else 0
-        widths = [options, *(categories(f) or 1 for f in others), sum(width_of(f) for f in task.outcomes), options * described, 1]
+        widths = [options, *(categories(f) or 1 for f in others), sum(map(field_width, task.outcomes)), options * described, 1]
         super().__init__(task, own + sum(widths), encoder.summaries)
         self.inner, self.own, self.widths, self.options = encoder, own, widths, options
         self.name, self.any_length, self.sources = encoder.name, encoder.any_length, encoder.sources  # type: ignore[misc]
@@ -82,15 +82,6 @@ def options_of(task: Task, behavior: Behavior, choice: Field) -> NDArray[np.floa
     """What could be known of each option before every trial, (N, B, T, K, F)."""
     described = task.options(behavior)
     return known_of_options(task, behavior, choice) if described is None else described
-
-
-def categories(field: Field) -> int:
-    """How many a field has; 0 if it is a number."""
-    return 2 if field.kind == "binary" else (field.levels or 0) if field.kind == "categorical" else 0
-
-
-def width_of(field: Field) -> int:
-    return field.levels or 1 if field.kind == "categorical" else 1
 
 
 def one_hot(behavior: Behavior, field: Field) -> NDArray[np.float32]:

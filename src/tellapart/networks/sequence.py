@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ..behavior import Behavior
 from ..tasks.base import Task
-from .base import field_features
+from .base import field_features, field_width
 from .consequences import consequences, width_of_consequences
 from .pooled import PooledEncoder
 
@@ -29,7 +29,7 @@ class SequenceEncoder(PooledEncoder):
     def __init__(
         self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2, units: int = 32
     ) -> None:
-        described = sum(f.levels or 1 if f.kind == "categorical" else 1 for f in task.fields) + width_of_consequences(task)
+        described = sum(map(field_width, task.fields)) + width_of_consequences(task)
         super().__init__(task, described, summaries, width, symbols, lags, memories, more=units)
         self.recurrent = nn.GRU(described + self.extra, units)
 

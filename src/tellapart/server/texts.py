@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any, Mapping
 
@@ -117,9 +118,15 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, sect
     return merged
 
 
+@cache
+def _numbers() -> list[str]:
+    """The numbers that pages know: those of the usual texts."""
+    return sorted(set(_IN_BRACES.findall(USUAL.read_text("utf-8"))))
+
+
 def _check_numbers(key: str, value: Any, where: str) -> None:
     """What stands in braces is a number that the page knows."""
-    known = sorted(set(_IN_BRACES.findall(USUAL.read_text("utf-8"))))
+    known = _numbers()
     for text in value if isinstance(value, list) else [value]:
         for name in _IN_BRACES.findall(text) if isinstance(text, str) else ():
             if name not in known:
