@@ -67,6 +67,7 @@ def test_from_start_to_completion_link(client):
 
 def test_declining_is_counted_and_leaves_no_person(client):
     assert client.post("/api/decline").json()["link"].endswith("cc=NO1")
+    assert client.post("/api/decline", json={"again": True}).json()["link"].endswith("cc=NO1")
     state = client.get("/researcher/state", headers=TOKEN).json()
     assert (state["declined"], state["started"]) == (1, 0)
 

@@ -178,3 +178,20 @@ def test_a_number_that_no_page_knows_is_refused(tmp_path, words):
         read_texts(tmp_path)
     assert "{bloks}" in str(error.value)
     assert "{blocks}" in str(error.value)
+
+
+def test_words_of_a_screen_of_ones_own_hold_what_they_like(tmp_path):
+    (tmp_path / "texts.toml").write_text('[own]\nhint = "You win {reward}"\n')
+    assert read_texts(tmp_path).public()["own"]["hint"] == "You win {reward}"
+
+
+def test_a_screen_that_changes_what_it_is_given_changes_no_design(monkeypatch):
+    def stimuli(row, trials, rng):
+        row *= 0.5
+        return [{"prompt": "?", "options": ["a", "b"]}] * trials
+
+    study, design = questions(), np.array([[0.8], [0.4]])
+    monkeypatch.setattr(type(study.task), "screen", property(lambda task: ta.Screen("choice", stimuli=stimuli)))
+    plan = plan_of(study, [design])
+    np.testing.assert_array_equal(design, [[0.8], [0.4]])
+    np.testing.assert_array_equal(plan.conditions[0].design, [[0.8], [0.4]])

@@ -193,11 +193,12 @@ def test_what_is_the_same_is_decided_once(monkeypatch):
     """The first block of everybody, and whoever did the same; what comes later in a design does not matter."""
     asked = []
     task, designs = bandit().task, np.full((2, 3), 0.5)
-    policy = Remembering(lambda behavior, designs, block: asked.append(block) or designs[block])
+    policy = Remembering(lambda behavior, designs, block: asked.append(block) or designs[block].copy())
     people = bandit().question.simulate(task, designs, 3, np.random.default_rng(0)).behavior
     for person in range(3):
         policy(people[[person]], designs, 0)
-    policy(people[[0]], np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]), 0)
+    policy(people[[0]], designs, 0)[:] = 0.9  # what one does with a row is not what another gets
+    np.testing.assert_array_equal(policy(people[[0]], np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]), 0), designs[0])
     assert asked == [0]
     for person in (0, 1, 0):
         policy(people[[person]], designs, 1)

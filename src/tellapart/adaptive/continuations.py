@@ -199,7 +199,8 @@ class _Prospects:
 @cache
 def _rows_at_once() -> ThreadPoolExecutor:
     """Rows are looked at on all cores; what each is found to tell does not depend on the others."""
-    return ThreadPoolExecutor(available_cores(), thread_name_prefix="rows")
+    # each thread of its own on one core: what `one_thread` says elsewhere does not reach threads that exist already
+    return ThreadPoolExecutor(available_cores(), thread_name_prefix="rows", initializer=torch.set_num_threads, initargs=(1,))
 
 
 def with_block(

@@ -100,6 +100,12 @@ class TrialsBody(_Body):
     trials: Annotated[list[TrialBody], Field(min_length=1, max_length=500)]
 
 
+class DeclineBody(_Body):
+    """Who declines; `again` if they did so before."""
+
+    again: bool = False
+
+
 class SeenBody(_Body):
     """A sign of life."""
 
@@ -179,9 +185,9 @@ def participant_api(sessions: Sessions) -> APIRouter:
         return await in_thread(sessions.start, body.identity(), again=body.again)
 
     @api.post("/decline")
-    async def decline() -> Linked:
+    async def decline(body: DeclineBody | None = None) -> Linked:
         """Do not consent."""
-        return Linked(link=await in_thread(sessions.decline))
+        return Linked(link=await in_thread(sessions.decline, body is not None and body.again))
 
     @api.post("/questions")
     async def questions(key: Key, body: AnswersBody) -> Passed:

@@ -54,7 +54,7 @@ class Remembering:
                 self._known[rests_on] = known
                 while len(self._known) > self.MOST:
                     del self._known[next(iter(self._known))]
-        return known[0]
+        return None if known[0] is None else known[0].copy()  # whoever gets it may change it
 
 
 @dataclass(frozen=True, eq=False)

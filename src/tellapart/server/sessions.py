@@ -94,11 +94,12 @@ class Sessions:
                 raise Refused("forgotten")
             return self._started(self._new(connection, row, identity, key, simulated, truth), key)
 
-    def decline(self) -> str | None:
-        """Count somebody who does not consent; the link for them."""
-        with self.database.writing() as connection:
-            row = store.the_experiment(connection, lock=True)
-            store.change_experiment(connection, declined=row.declined + 1)
+    def decline(self, again: bool = False) -> str | None:
+        """Count somebody who does not consent, once; the link for them."""
+        if not again:
+            with self.database.writing() as connection:
+                row = store.the_experiment(connection, lock=True)
+                store.change_experiment(connection, declined=row.declined + 1)
         return self.plan.settings.codes.link("no_consent")
 
     def answer(self, key: str, answers: Sequence[int], failures: int | None = None) -> bool:

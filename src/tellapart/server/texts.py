@@ -113,7 +113,8 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, sect
             raise StudyError(
                 f"The text '{key}' is of another kind.", where=where, expected=type(usual[key]).__name__, got=type(value).__name__
             )
-        _check_numbers(key, value, where)
+        if section not in _OPEN:  # a screen of one's own fills in what it likes
+            _check_numbers(key, value, where)
         merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) else value
     return merged
 

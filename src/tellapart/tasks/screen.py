@@ -72,7 +72,7 @@ class Screen:
         """What each trial of a block shows, the server's own keys included."""
         if self.stimuli is None:
             return [{} for _ in range(trials)]
-        shown = [dict(stimulus) for stimulus in self.stimuli(row, trials, rng)]
+        shown = [dict(stimulus) for stimulus in self.stimuli(row.copy(), trials, rng)]  # whatever they do with it
         if len(shown) != trials:
             raise StudyError("The screen must show something at each trial.", expected=f"{trials} stimuli", got=len(shown))
         return shown
@@ -80,7 +80,7 @@ class Screen:
     def rehearse(self, task: Task, row: Floats, trials: int) -> None:
         """Show a block and read its answers, so that a mistake is found before anybody takes part."""
         stimuli = self.shown(row, trials, np.random.default_rng(0))
-        introduction = None if self.introduction is None else self.introduction(row, stimuli)
+        introduction = None if self.introduction is None else self.introduction(row.copy(), stimuli)
         try:
             json.dumps([stimuli, introduction])
         except TypeError as error:

@@ -68,8 +68,9 @@ export class Server {
 
   // Who declines again is not counted again.
   async decline() {
-    if (!this.keep.get("declined")) this.keep.set("declined", await this.ask("api/decline", {}));
-    return this.keep.get("declined");
+    const answer = await this.ask("api/decline", { again: this.keep.get("declined") === true });
+    this.keep.set("declined", true);
+    return answer;
   }
 
   questions(answers, failures) { return this.ask("api/questions", { answers, failures }); }
