@@ -259,6 +259,25 @@ def test_an_answer_that_cannot_be_kept_takes_none_with_it_that_was_given_before(
         assert len(collect(connection, questions().task).rows) == 2
 
 
+def test_however_many_old_answers_are_refused_a_new_one_is_kept_at_once(context, asked, sqlite):
+    page = context.new_page()
+    consent(page, asked)
+    to_first_trial(page)
+    choose(page, "1")
+    page.get_by_text("Question 1").wait_for()
+    old = "(attempt, trials) => trials.map((trial) => ({ label: 'p0001', position: 0, attempt, trial, answer: 0, seconds: 1 }))"
+    box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
+    many = f"[...({old})(0, Array.from({{ length: 300 }}, (_, i) => i + 50)), ...({old})(7, [1, 2])]"
+    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify({many}))")
+    page = closed_and_opened(context, page, asked)
+    page.get_by_text("Question 1").wait_for()
+    assert outbox(page) == []
+    choose(page, "2")
+    page.get_by_text("Question 2").wait_for()
+    with sqlite.reading() as connection:
+        assert len(collect(connection, questions().task).rows) == 2
+
+
 def test_who_was_forgotten_is_asked_for_consent_again(context, bandit, sqlite):
     page = context.new_page()
     consent(page, bandit)

@@ -46,6 +46,27 @@ def test_blocks_that_cannot_change_places_are_left_in_order(monkeypatch):
         plan_of(study, [DESIGN], order="random")
 
 
+@ta.agent(name="carries-on", parameters={"alpha": ta.Uniform(0, 1)}, resets=False)
+class CarriesOn:
+    def start(self, arms):
+        return np.full(arms, 1 / 3)
+
+    def choose(self, state):
+        return state
+
+    def learn(self, state, choice, reward):
+        state *= 1 - self.alpha
+        state[choice] += self.alpha
+
+
+def test_blocks_do_not_change_places_if_a_model_carries_memory_from_one_to_the_next():
+    """Data are read in the order of the design: a participant who played them in another one would be read wrongly."""
+    study = ta.Study(bandit().task, [ta.WSLTS(), CarriesOn()])
+    assert [c.order for c in plan_of(study, [DESIGN]).conditions] == [(0, 1)]
+    with pytest.raises(ta.StudyError, match="matters to carries-on"):
+        plan_of(study, [DESIGN], order="counterbalanced")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -147,7 +168,13 @@ def shows(**stimulus):
         (ta.Screen(stimuli=lambda row, trials, rng: [{}]), "at each trial"),
         (ta.Screen(stimuli=shows(dots=np.zeros(2))), "not JSON"),
         (ta.Screen(stimuli=shows(dots=1), introduction=lambda row, stimuli: {"n": row}), "not JSON"),
+        (ta.Screen(stimuli=shows(dots=float("nan"))), "not JSON"),
         (ta.Screen(read=lambda shown, answer: {"secnd": answer}), "not what the task records"),
+        (ta.Screen(options=("no", "yes", "maybe")), "2 for option 3 of 3"),
+        (
+            ta.Screen(stimuli=lambda row, trials, rng: [{"n": t} for t in range(trials)], read=lambda shown, k: {"second": shown["n"]}),
+            "2 for",
+        ),
         (ta.Screen(seconds="second"), "which response an answer gives"),
         (ta.Screen(seconds="pace"), "not what the task records"),
         (ta.Screen("number", answer="number", seconds="pace"), "not what the task records"),
@@ -178,6 +205,29 @@ def test_a_number_that_no_page_knows_is_refused(tmp_path, words):
         read_texts(tmp_path)
     assert "{bloks}" in str(error.value)
     assert "{blocks}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ('[debrief]\ntext = "Your code is {label}"\n', "{blocks}, {points}, {trials}"),
+        ('[consent]\nheading = "Part {block}"\n', "{blocks}, {points}, {trials}"),
+        ('[block]\nstart = "Start {block}"\n', "no braces: this text is shown as it stands"),
+        ('title = "{blocks} parts"\n', "no braces: this text is shown as it stands"),
+        ('[trial]\npoints = "{points} of {trials}"\n', "{points}"),
+        ('[[question]]\nask = "{block}?"\noptions = ["a", "b"]\nanswer = 1\n', "{blocks}, {points}, {trials}"),
+    ],
+)
+def test_a_number_that_exists_on_another_page_is_refused(tmp_path, words, expected):
+    (tmp_path / "texts.toml").write_text(words)
+    with pytest.raises(ta.StudyError) as error:
+        read_texts(tmp_path)
+    assert error.value.expected == expected
+
+
+def test_the_usual_words_have_no_number_that_their_page_does_not_know(tmp_path):
+    (tmp_path / "texts.toml").write_text(USUAL.read_text("utf-8"))
+    assert read_texts(tmp_path).public() == read_texts(None).public()
 
 
 def test_words_of_a_screen_of_ones_own_hold_what_they_like(tmp_path):

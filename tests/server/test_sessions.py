@@ -2,11 +2,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
-from kit import DESIGN, bandit, choose, plan_of, play_all, play_block, somebody
+from kit import DESIGN, Questions, bandit, choose, plan_of, play_all, play_block, questions, somebody
 
+import tellapart as ta
 from tellapart.server import store
 from tellapart.server.plan import generator
 from tellapart.server.playing import Given, Refused
@@ -209,6 +211,66 @@ def test_what_is_the_same_is_decided_once(monkeypatch):
     policy(people[[2]], designs, 1)
     policy(people[[0]], designs, 0)
     assert asked == [0, 1, 1, 0, 1, 0]
+
+
+def test_who_asks_for_the_same_at_the_same_moment_is_answered_by_one_decision():
+    asked, go = [], Event()
+    policy = Remembering(lambda behavior, designs, block: asked.append(block) or (go.wait(10) and designs[block]))
+    task, designs = bandit().task, np.full((2, 3), 0.5)
+    with ThreadPoolExecutor(3) as pool:
+        waiting = [pool.submit(policy, task.nothing(1), designs, 0) for _ in range(3)]
+        go.set()
+    assert asked == [0]
+    for future in waiting:
+        np.testing.assert_array_equal(future.result(), designs[0])
+
+
+def test_a_decision_that_failed_is_tried_again():
+    given, task = iter(["no number", 0.25]), bandit().task
+    policy = Remembering(lambda behavior, designs, block: np.full(3, float(next(given))))
+    with pytest.raises(ValueError, match="no number"):
+        policy(task.nothing(1), np.full((2, 3), 0.5), 0)
+    np.testing.assert_array_equal(policy(task.nothing(1), np.full((2, 3), 0.5), 0), [0.25] * 3)
+
+
+def test_what_is_asked_for_again_and_again_is_not_forgotten(monkeypatch):
+    monkeypatch.setattr(Remembering, "MOST", 2)
+    asked, task = [], bandit().task
+    policy = Remembering(lambda behavior, designs, block: asked.append(designs[0, 0]))
+    for value in (0.5, 0.1, 0.5, 0.2, 0.5):
+        policy(task.nothing(1), np.full((2, 3), value), 0)
+    assert asked == [0.5, 0.1, 0.2]
+
+
+def test_a_second_attempt_is_planned_as_the_first_was(clock, database):
+    """What was adapted in an attempt that no longer counts is not the plan of the next one."""
+    study, given = bandit(), iter([np.full(3, 0.3), None])
+    plan = plan_of(study, [DESIGN], policy=lambda behavior, designs, block: next(given), order="designed")
+    sessions = Sessions(plan, database, clock)
+    play_block(sessions, sessions.start(somebody()).key, stop=2)
+    clock.advance(minutes=6)
+    sessions.begin(sessions.start(somebody()).key)
+    assert [(row["attempt"], row["source"], row["row"]) for row in rows(database, blocks)] == [
+        (0, "adapted", [0.3] * 3),
+        (1, "planned", DESIGN[0]),
+    ]
+
+
+class Shy(Questions):
+    @property
+    def screen(self):
+        def stimuli(row, trials, rng):
+            return [{"options": ["a", "b"], "level": 1 if row[0] < 0.5 else float("nan")}] * trials
+
+        return ta.Screen("choice", stimuli=stimuli)
+
+
+def test_a_row_that_the_screen_cannot_show_is_not_given(database):
+    study = ta.Study(Shy(), questions().models)
+    plan = plan_of(study, [[[0.2], [0.3]]], policy=lambda behavior, designs, block: np.array([0.9]), order="designed")
+    sessions = Sessions(plan, database)
+    assert play_all(sessions, sessions.start(somebody()).key)[0] == 8
+    assert {(row["source"], "not JSON" in row["why"]) for row in rows(database, blocks)} == {("fallback", True)}
 
 
 def test_a_policy_gives_the_next_block_and_a_late_or_broken_one_does_not_hold_up(database):

@@ -21,6 +21,7 @@ from ..tasks.space import Symmetry
 from .base import Floats, Model
 from .chance import beyond_chance, standardised
 from .failures import attempt
+from .with_priors import shipped_with
 
 PEOPLE = 8
 """Sets of parameters: an asymmetry of one participant may be another's mirror image, so that averages over the prior show none."""
@@ -36,10 +37,16 @@ def broken_symmetries(model: Model, task: Task, seed: int = 0, n: int = 400) -> 
     Arguments:
         n: Participants at designs, and as many at exchanged ones; five times as many if there is a suspicion.
     """
-    declared = task.design_space.symmetry
-    blocks = declared.blocks and task.blocks > 1 and _broken(model, task, seed, n, "blocks", ())
+    declared, blocks = task.design_space.symmetry, broken_blocks(model, task, seed, n)
     columns = declared.columns and len(task.design_space.variables) > 1
     return Symmetry(columns and all(_broken(model, task, seed, n, "columns", names) for names in _relabellings(task)), blocks)
+
+
+def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool:
+    """Do blocks that the task says can change places matter to the model in their order? An agent says so itself: memory goes on."""
+    if not task.design_space.symmetry.blocks or task.blocks == 1:
+        return False
+    return not getattr(shipped_with(model), "resets", True) or _broken(model, task, seed, n, "blocks", ())
 
 
 def _relabellings(task: Task) -> list[tuple[str, ...]]:

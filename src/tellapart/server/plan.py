@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import StudyError
+from ..models.symmetry import broken_blocks
 from ..tasks.base import Task
 from ..tasks.screen import SCRIPTS, Screen
 from ..tasks.space import Floats
 from .policy import Policy, planned
-from .settings import Settings, read_settings
+from .settings import FILE, Settings, read_settings
 from .texts import Texts, read_texts
 
 if TYPE_CHECKING:
@@ -119,21 +120,29 @@ def make_plan(
     """The plan of a study at designs, each (B, V), with the settings and texts of its folder."""
     settings = settings or (read_settings(folder) if folder else Settings())
     checked = [study.task.design_space.check(design) for design in designs]
-    return Plan(study, conditions_of(study.task, checked, settings), settings, read_texts(folder), policy, folder)
+    return Plan(study, conditions_of(study, checked, settings), settings, read_texts(folder), policy, folder)
 
 
-def conditions_of(task: Task, designs: Sequence[Floats], settings: Settings) -> tuple[Condition, ...]:
-    """Each design in each order."""
-    exchangeable = task.design_space.symmetry.blocks
-    order = settings.order or ("counterbalanced" if exchangeable else "designed")
-    if order != "designed" and not exchangeable:
-        fix = 'order = "designed", or Symmetry(blocks=True) if blocks can change places'
-        raise StudyError("The blocks of this task cannot change places.", expected="exchangeable blocks", got=f'order = "{order}"', fix=fix)
+def conditions_of(study: Study, designs: Sequence[Floats], settings: Settings) -> tuple[Condition, ...]:
+    """Each design in each order. Data are read as if blocks were played as designed, so they change places only if no model minds."""
+    task, fixed = study.task, "" if settings.order == "designed" else _fixed_order(study)
+    order = settings.order or ("designed" if fixed else "counterbalanced")
+    if order != "designed" and fixed:
+        fix = f'order = "designed" in {FILE}'
+        raise StudyError(f"Blocks cannot change places: {fixed}.", expected="exchangeable blocks", got=f'order = "{order}"', fix=fix)
     orders: list[tuple[int, ...] | None] = [None]
     if order != "random":
         orders = [*williams(task.blocks)] if order == "counterbalanced" else [tuple(range(task.blocks))]
     pairs = [(design, way) for design in designs for way in orders]
     return tuple(Condition(design, way, letters(i)) for i, (design, way) in enumerate(pairs))
+
+
+def _fixed_order(study: Study) -> str:
+    """Why blocks have to be played as designed; empty if they can change places."""
+    if not study.task.design_space.symmetry.blocks:
+        return "the task does not say that they can, Symmetry(blocks=True)"
+    minds = [model.name for model in study.models if broken_blocks(model, study.task, study.seed, n=200)]
+    return f"their order matters to {', '.join(minds)}" if minds else ""
 
 
 def williams(blocks: int) -> list[tuple[int, ...]]:

@@ -6,7 +6,7 @@ fails, the planned block is used, and the data say so in the column `source`: "p
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass
 from threading import Lock
@@ -42,19 +42,31 @@ class Remembering:
 
     def __init__(self, policy: Policy) -> None:
         self._policy, self._remembering = policy, Lock()
-        self._known: dict[tuple[object, ...], tuple[Floats | None]] = {}
+        self._known: dict[tuple[object, ...], Future[Floats | None]] = {}
 
     def __call__(self, behavior: Behavior, designs: Floats, block: int) -> Floats | None:
         seen = [values[:, :block].tobytes() for values in (*behavior.fields.values(), behavior.mask)]
         rests_on = (block, np.ascontiguousarray(designs[: block + 1]).tobytes(), *seen)
-        known = self._known.get(rests_on)
+        with self._remembering:
+            known = self._known.pop(rests_on, None)
+            decided = known or Future()
+            self._known[rests_on] = decided  # the last one that was asked for is the last one to go
+            while len(self._known) > self.MOST:
+                del self._known[next(iter(self._known))]
         if known is None:
-            known = (self._policy(behavior, designs, block),)
+            self._decide(decided, rests_on, behavior, designs, block)
+        row = decided.result()  # who asks for the same meanwhile waits for it
+        return None if row is None else row.copy()  # whoever gets it may change it
+
+    def _decide(
+        self, decided: Future[Floats | None], rests_on: tuple[object, ...], behavior: Behavior, designs: Floats, block: int
+    ) -> None:
+        try:
+            decided.set_result(self._policy(behavior, designs, block))
+        except BaseException as error:
             with self._remembering:
-                self._known[rests_on] = known
-                while len(self._known) > self.MOST:
-                    del self._known[next(iter(self._known))]
-        return None if known[0] is None else known[0].copy()  # whoever gets it may change it
+                self._known.pop(rests_on, None)  # the next one tries again
+            decided.set_exception(error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,4 +110,7 @@ class Asking:
         row, space = np.asarray(given, dtype=np.float64), self._task.design_space
         if row.shape != designs[block].shape or not all(v.allows(row[i]) for i, v in enumerate(space.variables)):
             raise ValueError(f"not a row of the design: {row.tolist()}")
+        changed = designs.copy()
+        changed[block] = row
+        self._task.screen.rehearse(self._task, row, int(self._task.lengths(changed[None])[0, block]))
         return row

@@ -14,6 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
+import numpy as np
 from fastapi import FastAPI
 
 from ..errors import RunError, StudyError
@@ -62,17 +63,25 @@ def prepare(
     wanted = [parse_design(study.task.design_space, text) for text in designs] or [recommended(study, folder / "run")]
     policy = planned if adaptive is None else policy_of(study, folder / "run", adaptive)
     plan, database, token = make_plan(study, wanted, folder, policy=policy), open_database(folder, url), token_of(folder)
+    if adaptive is not None:
+        decide_first_blocks(plan)
     return Experiment(plan, database, token, create_app(plan, database, token, run=run, seed=seed))
 
 
 def policy_of(study: Study, run: Path, progress: Progress) -> Policy:
-    """What gives next blocks, asked once beforehand: what is made at its first decision must not keep a participant waiting."""
+    """What gives next blocks."""
     from ..run import Run
 
-    result = Run.finished(study, run).result()
-    policy = Remembering(result.policy(progress).row)
-    policy(study.task.nothing(1), result.design, 0)
-    return policy
+    return Remembering(Run.finished(study, run).result().policy(progress).row)
+
+
+def decide_first_blocks(plan: Plan) -> None:
+    """Ask for everybody's first block beforehand: neither that nor what is made at a first decision keeps a participant waiting."""
+    for condition in plan.conditions:
+        first = range(plan.task.blocks) if condition.order is None else condition.order[:1]
+        for block in first:
+            design = np.concatenate([condition.design[[block]], np.delete(condition.design, block, 0)])
+            plan.policy(plan.task.nothing(1), design, 0)
 
 
 def recommended(study: Study, run: Path) -> Floats:

@@ -189,7 +189,7 @@ def block_of(connection: Connection, session: int, position: int, attempt: int) 
 
 
 _ROWS = (
-    select(conditions.c.content, blocks.c.position, blocks.c.row)
+    select(conditions.c.content, blocks.c.position, blocks.c.attempt, blocks.c.row)
     .select_from(sessions.join(conditions, conditions.c.id == sessions.c.condition).outerjoin(blocks, blocks.c.session == sessions.c.id))
     .where(sessions.c.id == bindparam("session"))
     .order_by(blocks.c.position, blocks.c.attempt)
@@ -201,8 +201,8 @@ def design_of(connection: Connection, session: Session) -> Floats:
     found = connection.execute(_ROWS, {"session": session.id}).all()
     design = np.array(json.loads(found[0].content)["design"], dtype=np.float64)[session.order]
     for row in found:
-        if row.position is not None:  # of several attempts the last
-            design[row.position] = row.row
+        if row.position is not None and (row.position != session.position or row.attempt == session.attempt):
+            design[row.position] = row.row  # of several attempts the last; at the present block only this one's
     return design
 
 

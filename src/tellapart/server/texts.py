@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Any, Mapping
 
@@ -20,6 +19,17 @@ _IN_BRACES = re.compile(r"\{(\w+)\}")
 
 _OPEN = ("outcomes", "own")
 """Sections whose keys are the study's own."""
+
+_ON_PAGES = ("heading", "text", "pages", "again", "wrong", "close", "ask", "options")
+_EVERYWHERE = ("blocks", "points", "trials")
+_AT_A_BLOCK = ("block", "blocks", "done", "points", "trials")
+_FILLED_IN = {
+    **dict.fromkeys(("block.heading", "block.text", "pause.text", "practice.done"), _AT_A_BLOCK),
+    "trial.points": ("points",),
+    "trial.progress": ("trial", "trials"),
+    "finished.code": ("label",),
+}
+"""The numbers that the page knows where it shows a text; elsewhere those of every page in headings and texts, and none on buttons."""
 
 
 class Question(BaseModel):
@@ -94,12 +104,16 @@ def write_texts(folder: Path) -> list[Path]:
 
 def _questions(given: Any, file: Path) -> tuple[Question, ...]:
     try:
-        return tuple(Question.model_validate(question) for question in given)
+        questions = tuple(Question.model_validate(question) for question in given)
     except (ValidationError, TypeError) as error:
         got = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise StudyError(
             "A question about the instructions cannot be used.", where=f"{file}, [[question]]", expected="ask, options, answer", got=got
         ) from None
+    for question in questions:
+        for key, value in (("ask", question.ask), ("options", question.options)):
+            _check_numbers("question", key, value, f"{file}, [[question]]")
+    return questions
 
 
 def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, section: str = "") -> dict[str, Any]:
@@ -114,23 +128,17 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, sect
                 f"The text '{key}' is of another kind.", where=where, expected=type(usual[key]).__name__, got=type(value).__name__
             )
         if section not in _OPEN:  # a screen of one's own fills in what it likes
-            _check_numbers(key, value, where)
+            _check_numbers(section, key, value, where)
         merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) else value
     return merged
 
 
-@cache
-def _numbers() -> list[str]:
-    """The numbers that pages know: those of the usual texts."""
-    return sorted(set(_IN_BRACES.findall(USUAL.read_text("utf-8"))))
-
-
-def _check_numbers(key: str, value: Any, where: str) -> None:
+def _check_numbers(section: str, key: str, value: Any, where: str) -> None:
     """What stands in braces is a number that the page knows."""
-    known = _numbers()
+    known = _FILLED_IN.get(f"{section}.{key}", _EVERYWHERE if key in _ON_PAGES else ())
     for text in value if isinstance(value, list) else [value]:
         for name in _IN_BRACES.findall(text) if isinstance(text, str) else ():
             if name not in known:
-                expected = ", ".join(f"{{{one}}}" for one in known)
-                what = f"The text '{key}' has a number that does not exist."
+                expected = ", ".join(f"{{{one}}}" for one in known) or "no braces: this text is shown as it stands"
+                what = f"The text '{key}' has a number that does not exist there."
                 raise StudyError(what, where=where, expected=expected, got=f"{{{name}}}", fix=nearest(name, known))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, Callable, Literal, Mapping, Sequence
 
 import numpy as np
@@ -82,21 +83,25 @@ class Screen:
         stimuli = self.shown(row, trials, np.random.default_rng(0))
         introduction = None if self.introduction is None else self.introduction(row.copy(), stimuli)
         try:
-            json.dumps([stimuli, introduction])
-        except TypeError as error:
-            fix = "make it one: float(x), int(x), x.tolist()"
+            json.dumps([stimuli, introduction], allow_nan=False)
+        except (TypeError, ValueError) as error:
+            fix = "make it one: float(x), int(x), x.tolist(); NaN and infinity have no place in JSON"
             raise StudyError(
                 "What the screen shows is not JSON.", expected="texts, numbers, lists, dictionaries", got=error, fix=fix
             ) from None
         expected = [f.name for f in task.responses]
         answers = range(self.choices(task)) if self.answer == "choice" else range(self.read is None)  # what a text means is not tried
-        for answer in answers if stimuli else ():
-            given = list(self.responses(task, stimuli[0], answer, 1.0))
+        what = "An answer on the screen is not what the task records."
+        for stimulus, answer in product(stimuli, answers):
+            given = self.responses(task, stimulus, answer, 1.0)
             if sorted(given) != sorted(expected):
                 fix = "Screen(read=…) gives the responses, Screen(seconds=…) names the one that is the response time"
-                raise StudyError(
-                    "An answer on the screen is not what the task records.", expected=", ".join(expected), got=", ".join(given), fix=fix
-                )
+                raise StudyError(what, expected=", ".join(expected), got=", ".join(given), fix=fix)
+            wrong = [f for f in task.responses if not f.allows(np.array([given[f.name]]))[0]]
+            if wrong and self.answer == "choice":
+                field, fix = wrong[0], "offer as many options as the response has values, or say what each one means: Screen(read=…)"
+                got = f"{given[field.name]:g} for option {answer + 1} of {len(answers)}"
+                raise StudyError(what, expected=f"'{field.name}': {field.allowed}", got=got, fix=fix)
 
     def responses(self, task: Task, stimulus: Stimulus, answer: Answer, seconds: float) -> dict[str, float]:
         """The task's responses that an answer means."""

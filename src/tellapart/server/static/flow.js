@@ -79,8 +79,8 @@ class Taking {
     const { questions, question } = this.texts;
     const given = question.map(() => null);
     const body = element("div", { class: "questions" }, question.map(({ ask, options }, q) =>
-      element("fieldset", {}, element("legend", {}, ask), options.map((option, i) =>
-        element("label", {}, element("input", { type: "radio", name: `question-${q}`, value: i, onchange: () => { given[q] = i; } }), option)))));
+      element("fieldset", {}, element("legend", {}, fill(ask, this.values())), options.map((option, i) =>
+        element("label", {}, element("input", { type: "radio", name: `question-${q}`, value: i, onchange: () => { given[q] = i; } }), fill(option, this.values()))))));
     do await this.show({ heading: questions.heading, text: "", body, buttons: [questions.submit] });
     while (given.includes(null));
     const { passed } = await this.host.questions(given, failures);
@@ -135,7 +135,7 @@ class Taking {
 
   progress({ position, blocks, trials }, t) {
     const { block, trial } = this.texts;
-    const parts = this.experiment.screen.breaks ? `${fill(block.heading, { block: position + 1, blocks })} · ` : "";
+    const parts = this.experiment.screen.breaks ? `${fill(block.heading, { ...this.values(), block: position + 1, done: position, blocks, trials })} · ` : "";
     const count = this.experiment.screen.breaks ? { trial: t + 1, trials } : { trial: position * trials + t + 1, trials: blocks * trials };
     const points = this.experiment.screen.outcomes.length ? fill(trial.points, { points: round(this.points) }) : "";
     bar({ at: position + t / trials, of: blocks, where: parts + fill(trial.progress, count), points });
@@ -191,8 +191,13 @@ class Taking {
     return this.show({ heading: this.texts[name].heading, text: this.texts[name].text, buttons, ...more });
   }
 
+  // The numbers that every page knows.
+  values() {
+    return { blocks: this.experiment.blocks, trials: this.experiment.trials, points: round(this.points) };
+  }
+
   show({ heading, values = {}, ...rest }) {
-    const all = { blocks: this.experiment.blocks, trials: this.experiment.trials, points: round(this.points), ...values };
+    const all = { ...this.values(), ...values };
     return this.stage.show({ type: Page, heading: fill(heading, all), values: all, ...rest });
   }
 

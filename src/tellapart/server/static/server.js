@@ -121,8 +121,8 @@ export class Server {
           most = 1; // one of them cannot be kept: those before it can
           continue;
         }
-        batch.forEach((entry) => this.settle(entry, "reject", refusal)); // the server is elsewhere in the experiment: it knows better
-        return;
+        // The server is elsewhere in the experiment and knows better: of this block nothing that comes after can be kept either.
+        box.filter((entry) => entry.position === position && entry.attempt === attempt).forEach((entry) => this.settle(entry, "reject", refusal));
       }
     }
   }
