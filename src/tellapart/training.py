@@ -258,6 +258,8 @@ class Trainer:
             if self.stopped:
                 break
         self.estimator.eval()
+        if self.stopped or self.step >= self.steps:
+            self.estimator.settle(lambda: source.batch(self.step))
 
     def _move(self, batch: Batch) -> None:
         """One step of the optimizer."""

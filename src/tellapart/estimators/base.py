@@ -149,6 +149,9 @@ class Estimator(nn.Module, ABC):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
+    def settle(self, further: Callable[[], Batch]) -> None:
+        """Choose what is chosen when training is over; `further` gives a batch that would have come next."""
+
     def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         """What training minimises."""
         return -self.bound(batch, generator).mean()

@@ -8,7 +8,7 @@ theta_1 … theta_L from q(theta | y), a law l(y | theta), and weights w = p(the
     I(m; y)     >= E[log q'(m | y) / p(m)],  q'(m | y) ∝ p(m) mean(w_1 … w_L of model m).
 
 With l = q / p the weights are 1 and this is the posterior bound. What is used lies between that and the learned law, l^b (q / p)^(1 - b),
-where b in (0, 1) is learned with the rest, so that a law that is no good does no harm.
+where b from 0 to 1 is chosen when training ends, by a batch that comes after the last one, so that a law that is no good does no harm.
 
 References:
     Foster et al. (2020), A unified stochastic gradient approach to designing Bayesian-optimal experiments.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, ClassVar, Iterator
+from typing import Any, Callable, ClassVar, Iterator
 
 import numpy as np
 import torch
@@ -42,14 +42,11 @@ TOGETHER = 256
 CORRECTED = 512
 """Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
 
-JUDGED, JUDGED_DRAWS = 2, 16
-"""Participants of a batch from whom b is learned, and draws of each."""
+JUDGES = 256
+"""Participants by whom b is chosen."""
 
-QUICKLY = 8.0
-"""b = sigmoid(8 x): one number of which every batch says little moves more quickly than weights do."""
-
-BEGIN = 0.8
-"""b to begin with."""
+TRUST = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
+"""What b is chosen from."""
 
 READ = 0.25
 """The share of a batch whose trials laws learn from: they have many examples in each participant."""
@@ -78,12 +75,8 @@ class LikelihoodEstimator(Estimator):
         hidden = [m for m in models if self.widths[m] != len(self.asked[m])]
         self.nuisance = nn.ModuleDict({f"{m}": Flow(encoder.summaries, self.widths[m]) for m in hidden})
         self.laws = nn.ModuleList(Law(trials, width) for width in self.widths)
-        self.balance = nn.Parameter(torch.logit(torch.tensor([BEGIN])) / QUICKLY)
-
-    @property
-    def trust(self) -> Tensor:
-        """b, how far laws are trusted, (1,)."""
-        return torch.sigmoid(QUICKLY * self.balance)
+        self.trust: Tensor  # b, how far laws are trusted, (1,)
+        self.register_buffer("trust", torch.tensor([0.8]))
 
     @property
     def quick(self) -> Estimator:
@@ -94,7 +87,7 @@ class LikelihoodEstimator(Estimator):
         return self.all.theta(simulations)
 
     def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
-        """Posterior, laws and b are learned side by side; the value is that of the posterior alone."""
+        """Posterior and laws are learned side by side; the value is that of the posterior alone."""
         summaries = self.encoder(batch.inputs)
         bound, rest = self.posterior.bound_of(summaries, self._for_posterior(batch)).mean(), summaries.new_zeros(())
         for m, chosen in _each(batch, len(self.widths)):
@@ -104,15 +97,22 @@ class LikelihoodEstimator(Estimator):
             inputs = batch.inputs[read]
             log_p = self.laws[m](inputs, batch.v[read, : self.widths[m]])
             rest = rest - log_p.sum() / inputs[..., -1].sum().clamp(min=1.0)
-        rest = rest - self._corrected(batch[:JUDGED], summaries[:JUDGED].detach(), JUDGED_DRAWS, generator or _seeded(0)).mean()
         return -bound + rest - rest.detach()
 
+    def settle(self, further: Callable[[], Batch]) -> None:
+        """Choose b."""
+        trusts = torch.tensor(TRUST, device=self.device)
+        self.trust.copy_(trusts[self._bounds(further()[:JUDGES], trusts, _seeded(0)).mean(1).argmax()])
+
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
-        generator, size = generator or _seeded(0), TOGETHER // DRAWS
-        with torch.no_grad():
-            summaries = self.encoder(batch.inputs)
+        return self._bounds(batch, self.trust, generator or _seeded(0)).squeeze(0)
+
+    @torch.no_grad()
+    def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
+        """The bound for each b (G,) and participant, (G, N)."""
+        size, summaries = TOGETHER // DRAWS, self.encoder(batch.inputs)
         parts = (slice(start, start + size) for start in range(0, len(batch), size))
-        return torch.cat([self._corrected(batch[part], summaries[part], DRAWS, generator) for part in parts])
+        return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
 
     def measure(self, batch: Batch, seed: int) -> tuple[Tensor, Tensor | None]:
         """The bound of the posterior, and to it the mean correction of some participants of each model."""
@@ -133,7 +133,7 @@ class LikelihoodEstimator(Estimator):
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
         generator, size = _seeded(0), TOGETHER // DRAWS
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
-        return torch.cat([self._log_shares(part, summaries, DRAWS, generator) for part, summaries in parts])
+        return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Of twice as many draws from the flow, those that are picked with probabilities in proportion to their weights."""
@@ -141,7 +141,8 @@ class LikelihoodEstimator(Estimator):
             return self.posterior.sample_theta(inputs, model, draws, generator)
         random, kept = _seeded(int(generator.integers(2**63))), []
         for part in inputs.split(max(1, TOGETHER // (2 * draws))):
-            z, log_w = self._weighed(model, part, self.encoder(part), 2 * draws, random)
+            z, log_ratio = self._weighed(model, part, self.encoder(part), 2 * draws, random)
+            log_w = self.trust * log_ratio
             chance = -torch.log(torch.empty(log_w.shape).exponential_(generator=random)).to(log_w.device)
             picked = (log_w + chance).topk(draws, dim=0).indices
             kept.append(z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1])))
@@ -157,47 +158,43 @@ class LikelihoodEstimator(Estimator):
             v[chosen, : len(self.asked[m])] = batch.v[chosen][:, self.asked[m]]
         return replace(batch, v=v)
 
-    def _corrected(self, batch: Batch, summaries: Tensor, draws: int, generator: torch.Generator) -> Tensor:
-        """The bound, (N,); of the weights, b alone can learn from it."""
-        total = summaries.new_zeros(len(batch))
+    def _corrected(self, batch: Batch, summaries: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
+        """The bound of a few participants for each b, (G, N)."""
+        total = summaries.new_zeros(len(b), len(batch))
         if self.question.about_models:
-            log_shares = self._log_shares(batch.inputs, summaries, draws, generator) - self.posterior.log_prior
-            total = total + log_shares.gather(-1, batch.model[:, None]).squeeze(-1)
+            log_shares = self._log_shares(batch.inputs, summaries, b, generator) - self.posterior.log_prior
+            total = total + log_shares[:, torch.arange(len(batch)), batch.model]
         for m, chosen in _each(batch, len(self.widths)):
             if not self.asked[m]:
                 continue
             inputs, s, z = batch.inputs[chosen], summaries[chosen], batch.v[chosen, : self.widths[m]]
             if f"{m}" in self.nuisance:
-                with torch.no_grad():
-                    information = self.posterior.head(m).information(z[:, self.asked[m]], s)
+                information = self.posterior.head(m).information(z[:, self.asked[m]], s).expand(len(b), -1)
             else:
-                information = self._contrast(m, inputs, s, z, draws, generator)
+                information = self._contrast(m, inputs, s, z, b, generator)
             # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
-            total = total.index_add(0, chosen, information + batch.kept[m])
+            total = total.index_add(1, chosen, information + batch.kept[m])
         return total
 
-    def _contrast(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, draws: int, generator: torch.Generator) -> Tensor:
-        """log l(y | z) / mean of all weights, (N,)."""
-        with torch.no_grad():
-            ratio = self._flow(m).information(z, s)
-            log_p = self.laws[m](inputs, z)
-        own = self.trust * (log_p - ratio)
-        everybody = torch.cat([self._weighed(m, inputs, s, draws, generator)[1], own[None]])
-        return own + ratio - (torch.logsumexp(everybody, dim=0) - math.log(draws + 1))
+    def _contrast(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
+        """log l(y | z) / mean of all weights, (G, N)."""
+        ratio = self._flow(m).information(z, s)
+        own = self.laws[m](inputs, z) - ratio
+        everybody = torch.cat([self._weighed(m, inputs, s, DRAWS, generator)[1], own[None]])
+        return b[:, None] * own + ratio - _log_mean(b, everybody)
 
-    def _log_shares(self, inputs: Tensor, s: Tensor, draws: int, generator: torch.Generator) -> Tensor:
-        """log q'(m | y), (N, M)."""
-        classifier, b, evidence = self.posterior.classifier, self.trust, []
+    def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
+        """log q'(m | y), (G, N, M)."""
+        classifier, evidence = self.posterior.classifier, []
         assert isinstance(classifier, Classifier)
-        with torch.no_grad():
-            log_q = classifier(s) - self.posterior.log_prior
+        log_q = classifier(s) - self.posterior.log_prior
         for m in range(len(self.widths)):
-            log_w = self._weighed(m, inputs, s, draws, generator)[1]
-            evidence.append(torch.logsumexp(log_w, dim=0) - math.log(len(log_w)) + (1 - b) * log_q[:, m])
+            log_ratio = self._weighed(m, inputs, s, DRAWS, generator)[1]
+            evidence.append(_log_mean(b, log_ratio) + (1 - b[:, None]) * log_q[:, m])
         return torch.log_softmax(torch.stack(evidence, dim=-1) + self.posterior.log_prior, dim=-1)
 
     def _weighed(self, m: int, inputs: Tensor, s: Tensor, draws: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draws from the flow of all parameters of model m, (L, N, P), and the logarithm of their weights, (L, N)."""
+        """Draws from the flow of all parameters of model m, (L, N, P), and log l p / q of each, (L, N): log w for b = 1."""
         with torch.no_grad():
             if not self.widths[m]:
                 z, ratio = s.new_zeros(1, len(s), 0), s.new_zeros(1, len(s))
@@ -206,7 +203,7 @@ class LikelihoodEstimator(Estimator):
                 z = self._flow(m).given(s).transform.inv(noise)
                 ratio = self._flow(m).information(z, s)
             log_p = self.laws[m](inputs, z)
-        return z, self.trust * (log_p - ratio)
+        return z, log_p - ratio
 
     def _flow(self, m: int) -> Flow:
         """The flow of all parameters of model m."""
@@ -215,6 +212,11 @@ class LikelihoodEstimator(Estimator):
         flow = self.nuisance[f"{m}"]
         assert isinstance(flow, Flow)
         return flow
+
+
+def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:
+    """log of the mean weight for each b (G,) of draws (L, N), (G, N)."""
+    return torch.logsumexp(b[:, None, None] * log_ratio, dim=1) - math.log(len(log_ratio))
 
 
 def _each(batch: Batch, models: int) -> Iterator[tuple[int, Tensor]]:
