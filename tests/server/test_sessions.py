@@ -152,6 +152,17 @@ def test_who_is_back_too_late_cannot_go_on(sessions, clock):
     refused("expired", sessions.start, somebody())
 
 
+def test_who_did_everything_gets_the_link_however_late(sessions, clock):
+    key = sessions.start(somebody()).key
+    while sessions.begin(key) is not None:
+        play_block(sessions, key)
+    clock.advance(hours=30)
+    back = sessions.start(somebody(), again=True)
+    assert back.status == "taking part"
+    assert sessions.begin(back.key) is None
+    assert sessions.finish(back.key)[0] == 8
+
+
 def test_conditions_are_filled_evenly_by_many_at_once(database):
     """500 starts over 4 conditions, from several threads and two servers."""
     plan = plan_of(bandit(trials=4), [DESIGN, DESIGN[::-1]])
