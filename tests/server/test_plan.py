@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kit import DESIGN, bandit, plan_of, questions
+from kit import DESIGN, bandit, plan_of, play_block, questions, somebody
 
 import tellapart as ta
 from tellapart.scaffold import known_examples
+from tellapart.server.collected import collect
+from tellapart.server.database import Database, sqlite_url
 from tellapart.server.plan import make_plan, williams
+from tellapart.server.sessions import Sessions
 from tellapart.server.settings import Settings, read_settings
 from tellapart.server.texts import USUAL, read_texts, write_texts
 
@@ -186,6 +189,21 @@ def test_a_screen_that_cannot_work_is_found_before_anybody_takes_part(screen, wo
     task = type("Broken", (type(study.task),), {"screen": screen})()
     with pytest.raises(ta.StudyError, match=words):
         plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]])
+
+
+def test_a_field_that_would_share_a_column_of_the_table_is_refused(tmp_path):
+    study, database = questions(), Database(sqlite_url(tmp_path / "people.sqlite"))
+    sessions = Sessions(plan_of(study, [[[0.2], [0.8]]]), database)
+    truth = {"model": "guess", "parameters": {}}
+    play_block(sessions, sessions.start(somebody(), simulated=True, truth=truth).key)
+    with database.reading() as connection:
+        columns = collect(connection, study.task).table().columns
+    others = [name for name in columns if name not in ("second", "design.difference")]
+    assert len(others) == 10
+    for name in others:
+        task = type("Shared", (type(study.task),), {"fields": (ta.Field(name, "binary"),)})()
+        with pytest.raises(ta.StudyError, match=rf"another column[\s\S]*{name}"):
+            plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]], order="designed")
 
 
 def test_what_is_vendored_is_as_it_was_published():
