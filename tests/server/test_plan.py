@@ -181,6 +181,11 @@ def shows(**stimulus):
         (ta.Screen(seconds="second"), "which response an answer gives"),
         (ta.Screen(seconds="pace"), "not what the task records"),
         (ta.Screen("number", answer="number", seconds="pace"), "not what the task records"),
+        (ta.Screen(stimuli=shows(_right=(0, 1))), "something else when it is read again"),
+        (ta.Screen(stimuli=shows(_means={0: 1, 1: 0}), read=lambda shown, k: {"second": shown["_means"][k]}), "keys that are texts"),
+        (ta.Screen(stimuli=shows(options=["only one"])), "another number of options"),
+        (ta.Screen(stimuli=shows(options=["one", "two", "three"])), "another number of options"),
+        (ta.Screen(introduction=lambda row, stimuli: None), "introduction of a block is none"),
         (lambda: ta.Screen(), "@property"),
     ],
 )
@@ -189,6 +194,25 @@ def test_a_screen_that_cannot_work_is_found_before_anybody_takes_part(screen, wo
     task = type("Broken", (type(study.task),), {"screen": screen})()
     with pytest.raises(ta.StudyError, match=words):
         plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]])
+
+
+def test_a_screen_that_cannot_show_the_practice_is_found_before_anybody_takes_part(tmp_path):
+    study = questions()
+    few = property(lambda task: ta.Screen(stimuli=lambda row, trials, rng: [{}] * 4))
+    plan = plan_of(ta.Study(type("Few", (type(study.task),), {"screen": few})(), study.models), [[[0.2], [0.8]]])
+    with pytest.raises(ta.StudyError, match=r"3 stimuli[\s\S]*practice"):
+        Sessions(plan, Database(sqlite_url(tmp_path / "people.sqlite")))
+
+
+def test_the_practice_of_a_task_that_records_response_times_shows_outcomes(tmp_path):
+    class Timed(ta.BernoulliBandit):
+        name = "timed"
+        fields = property(lambda task: (*ta.BernoulliBandit.fields.fget(task), ta.Field("seconds", "positive")))
+        screen = property(lambda task: ta.Screen("bandit", seconds="seconds"))
+
+    plan = plan_of(ta.Study(Timed(3, 2, 4), bandit().models, name="timed"), [DESIGN], order="designed")
+    sessions = Sessions(plan, Database(sqlite_url(tmp_path / "people.sqlite")))
+    assert [len(trial) for trial in sessions.practice(sessions.start(somebody()).key)["outcomes"]] == [3, 3, 3]
 
 
 def test_a_field_that_would_share_a_column_of_the_table_is_refused(tmp_path):

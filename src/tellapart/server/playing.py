@@ -175,6 +175,6 @@ def _outcomes_of_each(plan: Plan, design: Floats, places: list[int], count: int,
     if not plan.task.outcomes or not places or plan.screen.read is not None:
         return []
     environment = plan.task.environment(np.broadcast_to(design, (len(places), *design.shape)), rng)
-    field = plan.screen.field_of(plan.task).name
-    each = [environment.step({field: np.array(places)}) for _ in range(min(count, plan.task.trials))]
+    responses = {plan.screen.field_of(plan.task).name: np.array(places)} | ({plan.screen.seconds: 1.0} if plan.screen.seconds else {})
+    each = [environment.step(responses) for _ in range(min(count, int(environment.lengths[0, 0])))]
     return [[{name: values[i].item() for name, values in trial.items()} for i in range(len(places))] for trial in each]
