@@ -70,6 +70,25 @@ def test_blocks_do_not_change_places_if_a_model_carries_memory_from_one_to_the_n
         plan_of(study, [DESIGN], order="counterbalanced")
 
 
+@pytest.mark.parametrize(("kept", "orders"), [(1.0, [(0, 1)]), (0.0, [(0, 1), (1, 0)])])
+def test_blocks_do_not_change_places_if_a_simulator_carries_memory_from_one_to_the_next(kept, orders):
+    """It says nothing of its memory: each block begins as the one before it paid. Seeds 0 to 7 noticed it, and never where there is none."""
+
+    @ta.model(name="learner", parameters={"alpha": ta.Uniform(0.1, 0.9), "beta": ta.Uniform(1, 8)}, vectorised=True)
+    def learner(parameters, designs, rng, task):
+        environment, values, block = task.environment(designs, rng), np.full((len(designs), 3), 0.5), 0
+        while not environment.done:
+            if environment.block != block:
+                values, block = 0.5 + kept * (values - 0.5), environment.block
+            choice = (parameters["beta"][:, None] * values + rng.gumbel(size=values.shape)).argmax(1)
+            chosen = np.arange(len(values)), choice
+            values[chosen] += parameters["alpha"] * (environment.step({"choice": choice})["reward"] - values[chosen])
+        return environment.behavior
+
+    study = ta.Study(ta.BernoulliBandit(3, 2, 20), [ta.WSLTS(), learner()])
+    assert [c.order for c in plan_of(study, [DESIGN]).conditions] == orders
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
