@@ -284,6 +284,17 @@ def test_a_row_that_the_screen_cannot_show_is_not_given(database):
     assert {(row["source"], "not JSON" in row["why"]) for row in rows(database, blocks)} == {("fallback", True)}
 
 
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), TimeoutError("of its own")])
+def test_a_policy_that_gives_up_is_said_to_have(database, error):
+    def policy(behavior, designs, block):
+        raise error
+
+    sessions = Sessions(plan_of(bandit(), [DESIGN], policy=policy), database)
+    assert sessions.begin(sessions.start(somebody()).key).trial == 0
+    (block,) = rows(database, blocks)
+    assert (block["source"], block["why"]) == ("fallback", f"{type(error).__name__}: {error}")
+
+
 def test_a_policy_gives_the_next_block_and_a_late_or_broken_one_does_not_hold_up(database):
     import time
 
