@@ -296,6 +296,18 @@ def test_words_of_a_screen_of_ones_own_hold_what_they_like(tmp_path):
     assert read_texts(tmp_path).public()["own"]["hint"] == "You win {reward}"
 
 
+def test_tables_among_words_of_ones_own_are_kept(tmp_path):
+    (tmp_path / "texts.toml").write_text('[own.labels]\nleft = "L"\n[outcomes.money]\n0 = "nothing"\n')
+    words = read_texts(tmp_path).public()
+    assert words["own"]["labels"] == {"left": "L"}
+    assert words["outcomes"] == {"reward": ["Nothing", "+1"], "money": {"0": "nothing"}}
+
+
+def test_a_design_that_is_given_twice_is_explained():
+    with pytest.raises(ta.StudyError, match="Two designs are the same"):
+        plan_of(bandit(), [DESIGN, DESIGN])
+
+
 def test_a_screen_that_changes_what_it_is_given_changes_no_design(monkeypatch):
     def stimuli(row, trials, rng):
         row *= 0.5

@@ -128,6 +128,8 @@ def make_plan(
     """The plan of a study at designs, each (B, V), with the settings and texts of its folder."""
     settings = settings or (read_settings(folder) if folder else Settings())
     checked = [study.task.design_space.check(design) for design in designs]
+    if len({design.tobytes() for design in checked}) < len(checked):
+        raise StudyError("Two designs are the same.", expected="conditions that differ", got=f"{len(checked)} designs", fix="give it once")
     return Plan(study, conditions_of(study, checked, settings), settings, read_texts(folder), policy, folder)
 
 
