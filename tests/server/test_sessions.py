@@ -325,6 +325,31 @@ def test_a_database_of_another_experiment_is_refused(sessions, database):
         Sessions(plan_of(bandit(trials=5), [DESIGN]), database)
 
 
+def test_a_database_of_other_design_variables_is_refused(database):
+    """Nothing could be exported: the rows of old blocks have other columns."""
+    study = questions()
+    Sessions(plan_of(study, [[[0.2], [0.8]]]), database)
+    wider = ta.DesignSpace(2, (ta.Variable("difference"), ta.Variable("delay")), ta.Symmetry(blocks=True))
+    task = type("Wider", (type(study.task),), {"design_space": wider})()
+    with pytest.raises(ta.StudyError, match="another experiment"):
+        Sessions(plan_of(ta.Study(task, study.models), [[[0.2, 0.1], [0.8, 0.1]]], order="designed", practice=0), database)
+
+
+@pytest.mark.parametrize("answer", ["0", "none"])
+def test_an_answer_that_the_studys_own_code_cannot_read_is_refused(database, answer):
+    """Told of a fault of the server, the page would send it for ever, also after a reload."""
+
+    def read(shown, typed):
+        return {"second": 1 / int(typed) > 0.5 if typed != "none" else None.second}
+
+    task = type("Typed", (Questions,), {"screen": ta.Screen("number", answer="text", read=read)})()
+    sessions = Sessions(plan_of(ta.Study(task, questions().models), [[[0.2], [0.8]]]), database)
+    key = sessions.start(somebody()).key
+    sessions.begin(key)
+    refused("invalid", sessions.save, key, 0, 0, [Given(0, answer, 1.0)])
+    assert sessions.save(key, 0, 0, [Given(0, "1", 1.0)]).trial == 1
+
+
 def test_forgetting_leaves_nothing(sessions, database):
     sessions.start(somebody("keep"))
     key = sessions.start(somebody("5f2d8c1e9ab0")).key
