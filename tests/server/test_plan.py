@@ -72,7 +72,7 @@ def test_blocks_do_not_change_places_if_a_model_carries_memory_from_one_to_the_n
 
 @pytest.mark.parametrize(("kept", "orders"), [(1.0, [(0, 1)]), (0.0, [(0, 1), (1, 0)])])
 def test_blocks_do_not_change_places_if_a_simulator_carries_memory_from_one_to_the_next(kept, orders):
-    """It says nothing of its memory: each block begins as the one before it paid. Seeds 0 to 7 noticed it, and never where there is none."""
+    """It says nothing of its memory: each block begins as the one before it paid. Seeds 0 to 7 notice it, none where there is none."""
 
     @ta.model(name="learner", parameters={"alpha": ta.Uniform(0.1, 0.9), "beta": ta.Uniform(1, 8)}, vectorised=True)
     def learner(parameters, designs, rng, task):

@@ -150,7 +150,7 @@ def _weights(model: Model, parameters: Mapping[str, Floats], group: NDArray[np.i
 
 
 def _tests(difference: Floats, designs: Floats, weights: Floats, following: Floats) -> dict[str, float]:
-    """z of differences (N, B, F): in each block, over blocks, and over blocks with each design variable (N, B, V); and of others, (N, F)."""
+    """z of differences (N, B, F): in each block, over blocks, and over blocks with each design variable (N, B, V); of others, (N, F)."""
     rows = [*difference.transpose(1, 0, 2), difference.sum(1), *np.einsum("nbf,nbv->vnf", difference, designs), following]
     x = np.concatenate(rows, axis=1)
     z = standardised(weights.T @ x, weights.T**2 @ x**2)
