@@ -116,7 +116,7 @@ def test_arrays_that_do_not_fit_together(make_wrong):
     [
         (Field("f", "categorical", 3), [0, 2], [-1, 3, 0.5, np.nan, np.inf]),
         (Field("f", "binary"), [0, 1], [2, -1, 0.5, np.nan]),
-        (Field("f", "count"), [0, 7], [-1, 0.5, np.inf, np.nan]),
+        (Field("f", "count"), [0, 7, 2**31 - 1], [-1, 0.5, 2**31, np.inf, np.nan]),
         (Field("f", "real"), [-1.5, 0], [np.inf, np.nan]),
         (Field("f", "positive"), [0.1, 9], [0, -1, np.inf, np.nan]),
     ],

@@ -28,6 +28,9 @@ _DTYPES: dict[str, type] = {
     "positive": np.float64,
 }
 
+MOST = int(np.iinfo(_DTYPES["count"]).max)
+"""The largest count that the arrays hold."""
+
 
 @dataclass(frozen=True)
 class Field:
@@ -65,7 +68,7 @@ class Field:
         return {
             "categorical": f"a whole number from 0 to {(self.levels or 1) - 1}",
             "binary": "0 or 1",
-            "count": "a whole number, 0 or more",
+            "count": f"a whole number from 0 to {MOST}",
             "real": "a finite number",
             "positive": "a finite number above 0",
         }[self.kind]
@@ -78,7 +81,7 @@ class Field:
             return np.asarray(finite)
         if self.kind == "positive":
             return np.asarray(finite & (values > 0))
-        highest = {"binary": 1.0, "count": np.inf}.get(self.kind, (self.levels or 1) - 1.0)
+        highest = {"binary": 1.0, "count": MOST}.get(self.kind, (self.levels or 1) - 1.0)
         with np.errstate(invalid="ignore"):
             whole = values == np.floor(values)
         return np.asarray(finite & whole & (values >= 0) & (values <= highest))

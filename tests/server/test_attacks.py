@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
-from kit import DESIGN, bandit, choose, plan_of, play_all, play_block, questions, somebody
+from kit import DESIGN, Questions, bandit, choose, plan_of, play_all, play_block, questions, somebody
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
@@ -18,6 +18,7 @@ from tellapart.server import analysis, store
 from tellapart.server import database as databases
 from tellapart.server.analysis import Analyst
 from tellapart.server.app import create_app
+from tellapart.server.collected import collect
 from tellapart.server.database import Database, sqlite_url
 from tellapart.server.guard import Buckets, network_of
 from tellapart.server.playing import Given, Refused
@@ -339,3 +340,16 @@ def test_who_gets_a_label_again_from_a_backup_plays_a_block_of_their_own(databas
     sessions.begin(after.key)
     assert after.label == "p0001"
     assert sessions.save(after.key, 0, 0, [choose(0)]).outcomes == [{"reward": 0}]
+
+
+def test_a_number_that_no_table_can_hold_is_refused_and_spoils_nobodys_data(sqlite):
+    task = type("Counted", (Questions,), {"fields": (ta.Field("k", "count"),), "screen": ta.Screen("number", answer="number")})()
+    rules = Sessions(plan_of(ta.Study(task, questions().models), [[[0.2], [0.8]]], order="designed"), sqlite)
+    key = rules.start(Identity("link", "typist")).key
+    rules.begin(key)
+    for number in (2**31, 10**12):
+        with pytest.raises(Refused, match="invalid"):
+            rules.save(key, 0, 0, [Given(0, number, 1.0)])
+    rules.save(key, 0, 0, [Given(0, 2**31 - 1, 1.0)])
+    with sqlite.reading() as connection:
+        assert collect(connection, task).table()["k"].tolist() == [2**31 - 1]

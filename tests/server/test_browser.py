@@ -7,9 +7,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import kit
+import numpy as np
 import pytest
-from kit import DESIGN, plan_of, questions, quick
+from kit import DESIGN, QuickBandit, plan_of, questions, quick
 
+import tellapart as ta
 from tellapart import understand
 from tellapart.server import store
 from tellapart.server.app import create_app
@@ -540,3 +542,18 @@ def test_on_jatos_what_is_lost_on_the_way_is_sent_again(context, tmp_path):
         page.evaluate(send, [3, True])
         assert page.evaluate("window.kept") == '{"trial":0}\n{"trial":1}\n{"trial":2}\n'
         assert page.evaluate("window.ended")
+
+
+def test_the_handed_over_folder_passes_over_a_block_without_trials(context, tmp_path):
+    class Gap(QuickBandit):
+        def lengths(self, designs):
+            return np.tile([0, 3], (len(designs), 1))
+
+    write_folder(plan_of(ta.Study(Gap(3, 2, 3), quick().models), [DESIGN], practice=1, order="designed"), tmp_path / "out", 1)
+    with plain_server(tmp_path / "out") as address:
+        page = context.new_page()
+        consent(page, address, "/index.html")
+        to_first_trial(page)
+        for key in "123":
+            choose(page, key)
+        page.get_by_role("heading", name="What this was about").wait_for()

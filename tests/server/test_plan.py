@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kit import DESIGN, bandit, plan_of, questions
+from kit import DESIGN, bandit, plan_of, play_block, questions, somebody
 
 import tellapart as ta
 from tellapart.scaffold import known_examples
+from tellapart.server.collected import collect
+from tellapart.server.database import Database, sqlite_url
 from tellapart.server.plan import make_plan, williams
+from tellapart.server.sessions import Sessions
 from tellapart.server.settings import Settings, read_settings
 from tellapart.server.texts import USUAL, read_texts, write_texts
 
@@ -65,6 +68,25 @@ def test_blocks_do_not_change_places_if_a_model_carries_memory_from_one_to_the_n
     assert [c.order for c in plan_of(study, [DESIGN]).conditions] == [(0, 1)]
     with pytest.raises(ta.StudyError, match="matters to carries-on"):
         plan_of(study, [DESIGN], order="counterbalanced")
+
+
+@pytest.mark.parametrize(("kept", "orders"), [(1.0, [(0, 1)]), (0.0, [(0, 1), (1, 0)])])
+def test_blocks_do_not_change_places_if_a_simulator_carries_memory_from_one_to_the_next(kept, orders):
+    """It says nothing of its memory: each block begins as the one before it paid. Seeds 0 to 7 notice it, none where there is none."""
+
+    @ta.model(name="learner", parameters={"alpha": ta.Uniform(0.1, 0.9), "beta": ta.Uniform(1, 8)}, vectorised=True)
+    def learner(parameters, designs, rng, task):
+        environment, values, block = task.environment(designs, rng), np.full((len(designs), 3), 0.5), 0
+        while not environment.done:
+            if environment.block != block:
+                values, block = 0.5 + kept * (values - 0.5), environment.block
+            choice = (parameters["beta"][:, None] * values + rng.gumbel(size=values.shape)).argmax(1)
+            chosen = np.arange(len(values)), choice
+            values[chosen] += parameters["alpha"] * (environment.step({"choice": choice})["reward"] - values[chosen])
+        return environment.behavior
+
+    study = ta.Study(ta.BernoulliBandit(3, 2, 20), [ta.WSLTS(), learner()])
+    assert [c.order for c in plan_of(study, [DESIGN]).conditions] == orders
 
 
 @pytest.mark.parametrize(
@@ -178,6 +200,11 @@ def shows(**stimulus):
         (ta.Screen(seconds="second"), "which response an answer gives"),
         (ta.Screen(seconds="pace"), "not what the task records"),
         (ta.Screen("number", answer="number", seconds="pace"), "not what the task records"),
+        (ta.Screen(stimuli=shows(_right=(0, 1))), "something else when it is read again"),
+        (ta.Screen(stimuli=shows(_means={0: 1, 1: 0}), read=lambda shown, k: {"second": shown["_means"][k]}), "keys that are texts"),
+        (ta.Screen(stimuli=shows(options=["only one"])), "another number of options"),
+        (ta.Screen(stimuli=shows(options=["one", "two", "three"])), "another number of options"),
+        (ta.Screen(introduction=lambda row, stimuli: None), "introduction of a block is none"),
         (lambda: ta.Screen(), "@property"),
     ],
 )
@@ -186,6 +213,40 @@ def test_a_screen_that_cannot_work_is_found_before_anybody_takes_part(screen, wo
     task = type("Broken", (type(study.task),), {"screen": screen})()
     with pytest.raises(ta.StudyError, match=words):
         plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]])
+
+
+def test_a_screen_that_cannot_show_the_practice_is_found_before_anybody_takes_part(tmp_path):
+    study = questions()
+    few = property(lambda task: ta.Screen(stimuli=lambda row, trials, rng: [{}] * 4))
+    plan = plan_of(ta.Study(type("Few", (type(study.task),), {"screen": few})(), study.models), [[[0.2], [0.8]]])
+    with pytest.raises(ta.StudyError, match=r"3 stimuli[\s\S]*practice"):
+        Sessions(plan, Database(sqlite_url(tmp_path / "people.sqlite")))
+
+
+def test_the_practice_of_a_task_that_records_response_times_shows_outcomes(tmp_path):
+    class Timed(ta.BernoulliBandit):
+        name = "timed"
+        fields = property(lambda task: (*ta.BernoulliBandit.fields.fget(task), ta.Field("seconds", "positive")))
+        screen = property(lambda task: ta.Screen("bandit", seconds="seconds"))
+
+    plan = plan_of(ta.Study(Timed(3, 2, 4), bandit().models, name="timed"), [DESIGN], order="designed")
+    sessions = Sessions(plan, Database(sqlite_url(tmp_path / "people.sqlite")))
+    assert [len(trial) for trial in sessions.practice(sessions.start(somebody()).key)["outcomes"]] == [3, 3, 3]
+
+
+def test_a_field_that_would_share_a_column_of_the_table_is_refused(tmp_path):
+    study, database = questions(), Database(sqlite_url(tmp_path / "people.sqlite"))
+    sessions = Sessions(plan_of(study, [[[0.2], [0.8]]]), database)
+    truth = {"model": "guess", "parameters": {}}
+    play_block(sessions, sessions.start(somebody(), simulated=True, truth=truth).key)
+    with database.reading() as connection:
+        columns = collect(connection, study.task).table().columns
+    others = [name for name in columns if name not in ("second", "design.difference")]
+    assert len(others) == 10
+    for name in others:
+        task = type("Shared", (type(study.task),), {"fields": (ta.Field(name, "binary"),)})()
+        with pytest.raises(ta.StudyError, match=rf"another column[\s\S]*{name}"):
+            plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]], order="designed")
 
 
 def test_what_is_vendored_is_as_it_was_published():
@@ -233,6 +294,18 @@ def test_the_usual_words_have_no_number_that_their_page_does_not_know(tmp_path):
 def test_words_of_a_screen_of_ones_own_hold_what_they_like(tmp_path):
     (tmp_path / "texts.toml").write_text('[own]\nhint = "You win {reward}"\n')
     assert read_texts(tmp_path).public()["own"]["hint"] == "You win {reward}"
+
+
+def test_tables_among_words_of_ones_own_are_kept(tmp_path):
+    (tmp_path / "texts.toml").write_text('[own.labels]\nleft = "L"\n[outcomes.money]\n0 = "nothing"\n')
+    words = read_texts(tmp_path).public()
+    assert words["own"]["labels"] == {"left": "L"}
+    assert words["outcomes"] == {"reward": ["Nothing", "+1"], "money": {"0": "nothing"}}
+
+
+def test_a_design_that_is_given_twice_is_explained():
+    with pytest.raises(ta.StudyError, match="Two designs are the same"):
+        plan_of(bandit(), [DESIGN, DESIGN])
 
 
 def test_a_screen_that_changes_what_it_is_given_changes_no_design(monkeypatch):

@@ -152,6 +152,17 @@ def test_who_is_back_too_late_cannot_go_on(sessions, clock):
     refused("expired", sessions.start, somebody())
 
 
+def test_who_did_everything_gets_the_link_however_late(sessions, clock):
+    key = sessions.start(somebody()).key
+    while sessions.begin(key) is not None:
+        play_block(sessions, key)
+    clock.advance(hours=30)
+    back = sessions.start(somebody(), again=True)
+    assert back.status == "taking part"
+    assert sessions.begin(back.key) is None
+    assert sessions.finish(back.key)[0] == 8
+
+
 def test_conditions_are_filled_evenly_by_many_at_once(database):
     """500 starts over 4 conditions, from several threads and two servers."""
     plan = plan_of(bandit(trials=4), [DESIGN, DESIGN[::-1]])
@@ -273,6 +284,17 @@ def test_a_row_that_the_screen_cannot_show_is_not_given(database):
     assert {(row["source"], "not JSON" in row["why"]) for row in rows(database, blocks)} == {("fallback", True)}
 
 
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), TimeoutError("of its own")])
+def test_a_policy_that_gives_up_is_said_to_have(database, error):
+    def policy(behavior, designs, block):
+        raise error
+
+    sessions = Sessions(plan_of(bandit(), [DESIGN], policy=policy), database)
+    assert sessions.begin(sessions.start(somebody()).key).trial == 0
+    (block,) = rows(database, blocks)
+    assert (block["source"], block["why"]) == ("fallback", f"{type(error).__name__}: {error}")
+
+
 def test_a_policy_gives_the_next_block_and_a_late_or_broken_one_does_not_hold_up(database):
     import time
 
@@ -301,6 +323,31 @@ def test_a_database_of_another_experiment_is_refused(sessions, database):
 
     with pytest.raises(ta.StudyError, match="another experiment"):
         Sessions(plan_of(bandit(trials=5), [DESIGN]), database)
+
+
+def test_a_database_of_other_design_variables_is_refused(database):
+    """Nothing could be exported: the rows of old blocks have other columns."""
+    study = questions()
+    Sessions(plan_of(study, [[[0.2], [0.8]]]), database)
+    wider = ta.DesignSpace(2, (ta.Variable("difference"), ta.Variable("delay")), ta.Symmetry(blocks=True))
+    task = type("Wider", (type(study.task),), {"design_space": wider})()
+    with pytest.raises(ta.StudyError, match="another experiment"):
+        Sessions(plan_of(ta.Study(task, study.models), [[[0.2, 0.1], [0.8, 0.1]]], order="designed", practice=0), database)
+
+
+@pytest.mark.parametrize("answer", ["0", "none"])
+def test_an_answer_that_the_studys_own_code_cannot_read_is_refused(database, answer):
+    """Told of a fault of the server, the page would send it for ever, also after a reload."""
+
+    def read(shown, typed):
+        return {"second": 1 / int(typed) > 0.5 if typed != "none" else None.second}
+
+    task = type("Typed", (Questions,), {"screen": ta.Screen("number", answer="text", read=read)})()
+    sessions = Sessions(plan_of(ta.Study(task, questions().models), [[[0.2], [0.8]]]), database)
+    key = sessions.start(somebody()).key
+    sessions.begin(key)
+    refused("invalid", sessions.save, key, 0, 0, [Given(0, answer, 1.0)])
+    assert sessions.save(key, 0, 0, [Given(0, "1", 1.0)]).trial == 1
 
 
 def test_forgetting_leaves_nothing(sessions, database):

@@ -72,7 +72,8 @@ def _broken(model: Model, task: Task, seed: int, n: int, what: str, relabelled: 
         exchanged, _ = attempt(model, parameters, np.take_along_axis(designs, order, axis), rng, task)
         back = _relabel(exchanged, order, relabelled) if what == "columns" else _reorder(exchanged, order)
         difference = statistics(at_designs, task) - statistics(back, task)
-        return _tests(difference, to_unit(space, designs) - 0.5, _weights(model, parameters, group))
+        following = neighbours(at_designs, task) - neighbours(back, task)
+        return _tests(difference, to_unit(space, designs) - 0.5, _weights(model, parameters, group), following)
 
     return bool(beyond_chance(differences, max(n, 2 * PEOPLE)))
 
@@ -113,6 +114,27 @@ def statistics(behavior: Behavior, task: Task) -> Floats:
     return np.concatenate(parts, axis=-1)
 
 
+def neighbours(behavior: Behavior, task: Task) -> Floats:
+    """How much each block begins and goes on as the one before it did, and as it paid there, (N, F): what memory leaves behind."""
+    parts = [np.zeros((len(behavior.mask), 0))]
+    columns = {f.name: columns_of(behavior.fields[f.name], f) * behavior.mask[..., None] for f in task.fields}
+    for values in columns.values():
+        first, mean = values[:, :, 0], values.mean(2)
+        parts += [_alike(mean, first), _alike(values[:, :, -1], first), _alike(mean, mean)]
+    for response in task.responses:
+        taken = columns[response.name]
+        for outcome in task.outcomes:
+            for came in np.moveaxis(columns[outcome.name], -1, 0):
+                paid = (taken * came[..., None]).mean(2)
+                parts += [_alike(paid, taken[:, :, 0]), _alike(paid, taken.mean(2))]
+    return np.concatenate(parts, axis=1)
+
+
+def _alike(before: Floats, after: Floats) -> Floats:
+    """The likeness of each block (N, B, C) to the one before it, over blocks, (N, 1)."""
+    return np.asarray((before[:, :-1] * after[:, 1:]).sum((1, 2)))[:, None]
+
+
 def columns_of(values: NDArray[np.generic], field: Field) -> Floats:
     """A field as numbers (..., C): an indicator for each category, or the number itself on a scale on which heavy tails hide nothing."""
     if field.kind == "categorical" and 1 < (field.levels or 1) <= LEVELS:
@@ -127,9 +149,9 @@ def _weights(model: Model, parameters: Mapping[str, Floats], group: NDArray[np.i
     return np.stack([np.ones(len(group)), *normal, *(group == np.arange(PEOPLE)[:, None])], axis=1)
 
 
-def _tests(difference: Floats, designs: Floats, weights: Floats) -> dict[str, float]:
-    """z of differences (N, B, F): in each block, over blocks, and over blocks with each design variable (N, B, V)."""
-    rows = [*difference.transpose(1, 0, 2), difference.sum(1), *np.einsum("nbf,nbv->vnf", difference, designs)]
+def _tests(difference: Floats, designs: Floats, weights: Floats, following: Floats) -> dict[str, float]:
+    """z of differences (N, B, F): in each block, over blocks, and over blocks with each design variable (N, B, V); of others, (N, F)."""
+    rows = [*difference.transpose(1, 0, 2), difference.sum(1), *np.einsum("nbf,nbv->vnf", difference, designs), following]
     x = np.concatenate(rows, axis=1)
     z = standardised(weights.T @ x, weights.T**2 @ x**2)
     return {f"{w} {s}": float(z[w, s]) for w in range(z.shape[0]) for s in range(z.shape[1])}

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ..study import Study
 
 Stream = Literal["order", "outcomes", "places", "stimuli", "practice", "condition"]
+COLUMNS = frozenset(
+    ("participant", "block", "trial", "response_seconds", "condition", "position", "attempt", "source", "finished", "model", "shown")
+)
+"""The columns of exported tables that are not the task's own."""
 STREAMS: tuple[Stream, ...] = ("order", "outcomes", "places", "stimuli", "practice", "condition")
 
 
@@ -86,6 +90,10 @@ class Plan:
         if not isinstance(self.screen, Screen):
             fix = "write @property above `def screen`"
             raise StudyError("The task's 'screen' is none.", expected="a ta.Screen", got=type(self.screen).__name__, fix=fix)
+        taken = [f.name for f in self.task.fields if f.name in COLUMNS]
+        if taken:
+            fix = "give the field another name"
+            raise StudyError("A field has the name of another column of the data.", expected="a name of its own", got=taken[0], fix=fix)
         if self.script is None and self.screen.script not in SCRIPTS:
             where = str(self.folder or "the study's folder")
             expected = f"a file '{self.screen.script}', or one of {', '.join(SCRIPTS)}"
@@ -120,6 +128,8 @@ def make_plan(
     """The plan of a study at designs, each (B, V), with the settings and texts of its folder."""
     settings = settings or (read_settings(folder) if folder else Settings())
     checked = [study.task.design_space.check(design) for design in designs]
+    if len({design.tobytes() for design in checked}) < len(checked):
+        raise StudyError("Two designs are the same.", expected="conditions that differ", got=f"{len(checked)} designs", fix="give it once")
     return Plan(study, conditions_of(study, checked, settings), settings, read_texts(folder), policy, folder)
 
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
-from ..errors import DataError
 from ..tasks.environment import Environment
 from ..tasks.space import Floats
 from . import store
@@ -145,8 +144,8 @@ def _played(plan: Plan, session: Session, block: Block, environment: Environment
             seconds = max(given.seconds or 0.0, 1e-3)
             responses = screen.responses(task, block.stimuli[given.trial], seen_by(screen, given.answer, block.places), seconds)
         outcomes = environment.step({name: np.array([value]) for name, value in responses.items()}, np.array([missed]))
-    except (DataError, ValueError, TypeError, LookupError, OverflowError) as error:
-        log.warning("an answer was refused: %s", error)
+    except Exception as error:  # of the study's own code too: a page that were told of a fault would send the same answer for ever
+        log.warning("an answer was refused: %s: %s", type(error).__name__, error)
         raise Refused("invalid", session=session) from None
     came = {} if missed else {name: values[0].item() for name, values in outcomes.items()}
     kept = {} if missed else responses
@@ -175,6 +174,6 @@ def _outcomes_of_each(plan: Plan, design: Floats, places: list[int], count: int,
     if not plan.task.outcomes or not places or plan.screen.read is not None:
         return []
     environment = plan.task.environment(np.broadcast_to(design, (len(places), *design.shape)), rng)
-    field = plan.screen.field_of(plan.task).name
-    each = [environment.step({field: np.array(places)}) for _ in range(min(count, plan.task.trials))]
+    responses = {plan.screen.field_of(plan.task).name: np.array(places)} | ({plan.screen.seconds: 1.0} if plan.screen.seconds else {})
+    each = [environment.step(responses) for _ in range(min(count, int(environment.lengths[0, 0])))]
     return [[{name: values[i].item() for name, values in trial.items()} for i in range(len(places))] for trial in each]

@@ -6,8 +6,7 @@ fails, the planned block is used, and the data say so in the column `source`: "p
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Late
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Lock
 from typing import Callable, Literal
@@ -96,13 +95,13 @@ class Asking:
         if self._threads is None:
             return Row(designs[block], "planned")
         future = self._threads.submit(self._policy, behavior, designs.copy(), block)
-        try:
-            given = future.result(self._seconds)
-            return Row(designs[block], "planned") if given is None else Row(self._checked(given, designs, block), "adapted")
-        except Late:
+        if not wait([future], self._seconds).done:
             future.cancel()
             return Row(designs[block], "fallback", f"no answer within {self._seconds:g} s")
-        except Exception as error:  # whatever a policy does, the participant goes on
+        try:
+            given = future.result()
+            return Row(designs[block], "planned") if given is None else Row(self._checked(given, designs, block), "adapted")
+        except BaseException as error:  # whatever a policy does, be it sys.exit(), the participant goes on
             return Row(designs[block], "fallback", f"{type(error).__name__}: {error}"[:300])
 
     def _checked(self, given: Floats, designs: Floats, block: int) -> Floats:

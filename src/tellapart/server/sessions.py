@@ -7,7 +7,8 @@ trial that was recorded is given back as it was recorded. So a page that does no
 
 Coming back. Each start gives the page a new key and makes the old one void: of two tabs or devices, the last one opened goes on. Who is
 back soon goes on at the trial where they were; who is back later begins the block anew, with places, stimuli and outcomes drawn anew and
-what they did before kept as an earlier attempt; who is back too late cannot go on.
+what they did before kept as an earlier attempt; who is back too late cannot go on, unless every trial is recorded and only the last
+page was not read.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class Sessions:
         self._being_played: dict[tuple[Any, ...], tuple[Block, Floats]] = {}
         self._holding = threading.Lock()
         self._asking = Asking(plan.policy, plan.task, plan.settings.policy_seconds)
+        if plan.settings.practice:
+            playing.practice(plan, 0)  # tried out before anybody takes part, as the blocks are
         with database.writing() as connection:
             store.found(connection, plan, seed)
             self.conditions = store.condition_ids(connection, plan)
@@ -235,7 +238,7 @@ class Sessions:
         settings, gap = self.plan.settings, self.clock() - session.seen
         if session.status == SCREENED_OUT:
             raise Refused("screened_out", self._link(SCREENED_OUT))
-        if gap > 3600 * settings.resume_hours:
+        if gap > 3600 * settings.resume_hours and session.position < self.plan.task.blocks:  # who did everything only has to say so
             raise Refused("expired")
         block = store.block_of(connection, session.id, session.position, session.attempt)
         stale = self.plan.screen.introduction is not None or (session.trial > 0 and gap > 60 * settings.resume_minutes)

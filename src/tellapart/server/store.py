@@ -107,12 +107,14 @@ def found(connection: Connection, plan: Plan, seed: int | None = None) -> None:
         start = secrets.randbits(62) if seed is None else seed
         values = {"id": 1, "study": plan.study.name[:200], "fingerprint": plan.fingerprint, "seed": start}
         connection.execute(insert(experiment).values(**values, paused=False, declined=0, number=0))
-    elif row.fingerprint != plan.fingerprint:
-        expected, got = f"data of '{plan.study.name}' as its task is now", f"data of '{row.study}', with other fields, blocks or trials"
+    there = {row.content: row.name for row in connection.execute(select(conditions.c.content, conditions.c.name))}
+    shapes = {np.shape(json.loads(content)["design"]) for content in there}
+    if row is not None and (row.fingerprint != plan.fingerprint or shapes - {plan.task.design_space.shape}):
+        expected = f"data of '{plan.study.name}' as its task is now"
+        got = f"data of '{row.study}', with other fields, blocks, trials or design variables"
         raise StudyError(
             "The database holds another experiment.", expected=expected, got=got, fix="give another --database, or move the old one away"
         )
-    there = {row.content: row.name for row in connection.execute(select(conditions.c.content, conditions.c.name))}
     free = (name for name in map(letters, count()) if name not in there.values())
     for condition in plan.conditions:
         if condition.content not in there:

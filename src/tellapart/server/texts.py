@@ -129,7 +129,7 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, sect
             )
         if section not in _OPEN:  # a screen of one's own fills in what it likes
             _check_numbers(section, key, value, where)
-        merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) else value
+        merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) and section not in _OPEN else value
     return merged
 
 

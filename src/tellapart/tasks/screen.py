@@ -75,20 +75,20 @@ class Screen:
             return [{} for _ in range(trials)]
         shown = [dict(stimulus) for stimulus in self.stimuli(row.copy(), trials, rng)]  # whatever they do with it
         if len(shown) != trials:
-            raise StudyError("The screen must show something at each trial.", expected=f"{trials} stimuli", got=len(shown))
+            fix = "give as many as `trials` says; practice has a number of its own"
+            raise StudyError("The screen must show something at each trial.", expected=f"{trials} stimuli", got=len(shown), fix=fix)
         return shown
 
     def rehearse(self, task: Task, row: Floats, trials: int) -> None:
         """Show a block and read its answers, so that a mistake is found before anybody takes part."""
         stimuli = self.shown(row, trials, np.random.default_rng(0))
-        introduction = None if self.introduction is None else self.introduction(row.copy(), stimuli)
-        try:
-            json.dumps([stimuli, introduction], allow_nan=False)
-        except (TypeError, ValueError) as error:
-            fix = "make it one: float(x), int(x), x.tolist(); NaN and infinity have no place in JSON"
-            raise StudyError(
-                "What the screen shows is not JSON.", expected="texts, numbers, lists, dictionaries", got=error, fix=fix
-            ) from None
+        _check_json(stimuli, "texts, numbers, lists, dictionaries")
+        if self.introduction is not None:
+            introduction = self.introduction(row.copy(), stimuli)
+            _check_json(introduction, "a dictionary")
+            if not isinstance(introduction, dict):
+                raise StudyError("The introduction of a block is none.", expected="a dictionary", got=type(introduction).__name__)
+        self._check_options(task, stimuli)
         expected = [f.name for f in task.responses]
         answers = range(self.choices(task)) if self.answer == "choice" else range(self.read is None)  # what a text means is not tried
         what = "An answer on the screen is not what the task records."
@@ -102,6 +102,13 @@ class Screen:
                 field, fix = wrong[0], "offer as many options as the response has values, or say what each one means: Screen(read=…)"
                 got = f"{given[field.name]:g} for option {answer + 1} of {len(answers)}"
                 raise StudyError(what, expected=f"'{field.name}': {field.allowed}", got=got, fix=fix)
+
+    def _check_options(self, task: Task, stimuli: Sequence[Stimulus]) -> None:
+        """Options that a trial names are as many as there are to choose from."""
+        for names in (stimulus["options"] for stimulus in stimuli if self.answer == "choice" and "options" in stimulus):
+            if len(names) != self.choices(task):
+                what, expected = "A trial of the screen has another number of options.", f"{self.choices(task)}"
+                raise StudyError(what, expected=expected, got=names, fix="name them all, or say how many there are: Screen(options=…)")
 
     def responses(self, task: Task, stimulus: Stimulus, answer: Answer, seconds: float) -> dict[str, float]:
         """The task's responses that an answer means."""
@@ -134,6 +141,18 @@ class Screen:
     def choices(self, task: Task) -> int:
         """How many options there are."""
         return len(self.options) or (self.field_of(task).levels or 2)
+
+
+def _check_json(shown: Any, expected: str) -> None:
+    """It is kept as JSON, and has to be the same when it is read again: a tuple would be a list, the key 1 would be "1"."""
+    try:
+        same = json.loads(json.dumps(shown, allow_nan=False)) == shown
+    except (TypeError, ValueError) as error:
+        fix = "make it one: float(x), int(x), x.tolist(); NaN and infinity have no place in JSON"
+        raise StudyError("What the screen shows is not JSON.", expected=expected, got=error, fix=fix) from None
+    if not same:
+        fix, got = "lists in the place of tuples, and keys that are texts", repr(shown)[:100]
+        raise StudyError("What the screen shows is not JSON: it would be something else when it is read again.", got=got, fix=fix)
 
 
 def screen_of(task: Task) -> Screen:

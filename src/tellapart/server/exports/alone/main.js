@@ -61,6 +61,7 @@ class Alone {
   get blocks() { return this.all.conditions[this.state.condition].sequences[this.state.sequence]; }
 
   async block() {
+    while (this.blocks[this.state.position]?.trials === 0) this.state.position += 1; // the design puts no trial there
     const block = this.blocks[this.state.position];
     return block ? { ...block, position: this.state.position, attempt: 0, trial: this.state.trial, blocks: this.blocks.length, points: this.state.points } : null;
   }
