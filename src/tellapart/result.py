@@ -242,7 +242,7 @@ class DesignResult:
         Returns:
             A `Decision`, which counts blocks from 0, or None for who has done all blocks.
         """
-        people = self._understood(data)
+        people = self._understood(data, as_played=True)
         behavior, labels = people.behavior, [str(label) for label in people.behavior.participants]
         if id is not None and str(id) not in labels:
             raise DataError("There is no such participant in the data.", expected=", ".join(labels[:20]), got=str(id))
@@ -338,14 +338,14 @@ class DesignResult:
         people = self._understood(data)
         return people, self._designs(people.designs if designs is None else designs)
 
-    def _understood(self, data: Any) -> Understanding:
-        """Data in any form, understood."""
+    def _understood(self, data: Any, as_played: bool = False) -> Understanding:
+        """Data in any form, understood; blocks as in the design, or in the order of play."""
         from .data.understand import understand
         from .data.understanding import Understanding
 
         if isinstance(data, Behavior):
             data = Understanding(self.study.task.check(data), ())
-        return data if isinstance(data, Understanding) else understand(data, self.study.task, self.study.data)
+        return data if isinstance(data, Understanding) else understand(data, self.study.task, self.study.data, as_played=as_played)
 
 
 def evaluate_designs(

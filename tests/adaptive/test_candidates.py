@@ -115,3 +115,11 @@ def test_designs_begin_with_what_was_run():
     space = ta.DesignSpace(3, [AMOUNT])
     designs = candidates(space, [[2.0]]).designs(np.array([[4.0], [5.0]]))
     assert designs[:, :2, 0].tolist() == [[2.0, 4.0], [2.0, 5.0]]
+
+
+def test_a_row_is_mended_in_what_the_rule_is_about_alone():
+    """In the last block the count follows from the others; the amounts are still free to choose."""
+    variables = [AMOUNT, COUNT]
+    some = candidates(ta.DesignSpace(3, variables, constraints=[ta.fixed_total(variables, "count", 3, 15)]), [[1.0, 2], [1.0, 5]])
+    rows = np.column_stack([np.linspace(0, 10, 11), np.arange(11) % 10])
+    np.testing.assert_array_equal(some.allowed(rows, np.random.default_rng(0)), np.column_stack([rows[:, 0], np.full(11, 8.0)]))

@@ -52,6 +52,13 @@ def test_decisions_are_a_function_of_the_past(which, people):
     assert [one.to_json() for one in together] == [which.decide(people.behavior[i], PLAN, 1)[0].to_json() for i in range(4)]
 
 
+def test_a_decision_uses_no_random_numbers_that_threads_share(which, people, monkeypatch):
+    """The researcher's page draws from networks while people are decided for: by torch's own generator each would change the other."""
+    decided = which.row(people.behavior[0], PLAN, 1)
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: pytest.fail("torch's generator is one for all threads"))
+    np.testing.assert_array_equal(which.row(people.behavior[0], PLAN, 1), decided)
+
+
 def test_models_are_as_probable_as_the_network_says_that_tells_what_is_learned_of_them(which, people):
     """People are drawn by the same probabilities of models by which it is read what they tell, and which `tellapart posterior` prints."""
     inputs = which.way.estimator.encoder.prepare(people.behavior, np.repeat(PLAN[None], 4, axis=0))

@@ -51,3 +51,23 @@ def test_people_who_answer_differently_are_given_different_blocks(which_threshol
             behavior = ta.Behavior({"yes": np.full((1, task.blocks, 1), answers, np.int8)}, (np.arange(task.blocks) < block)[None, :, None])
             designs[block] = which_threshold.row(behavior, designs, block)
         assert designs[:, 0].tolist() == pytest.approx(given)
+
+
+def test_what_was_served_is_read_in_the_order_of_play(which_threshold, tmp_path):
+    """Exported blocks are numbered as in the design, and a decision looks at what was played first."""
+    task, database = Shown(), Database(sqlite_url(tmp_path / "people.sqlite"))
+    plan = plan_of(ta.Study(task, any_slope(), "estimate"), [np.linspace(-2, 2, 6)[:, None]], order="counterbalanced")
+    sessions = Sessions(plan, database, seed=1)
+    for name in range(6):
+        key = sessions.start(somebody(str(name))).key
+        for position in range(2):
+            sessions.begin(key)
+            sessions.save(key, position, 0, [choose(0, position)])
+    with database.reading() as connection:
+        people = collect(connection, task)
+    database.close()
+    assert not people.behavior.mask[:, :2].all()
+    played = ta.understand(people.table(), task, as_played=True)
+    np.testing.assert_array_equal(played.behavior.mask[..., 0], [[True, True, False, False, False, False]] * 6)
+    np.testing.assert_array_equal(played.behavior.fields["yes"][:, :2, 0], [[0, 1]] * 6)
+    assert [one.block for one in which_threshold.decide(played.behavior, played.designs)] == [2] * 6

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kit import DESIGN, bandit, choose, plan_of, play_all, questions, somebody
+from kit import DESIGN, bandit, choose, plan_of, play_all, play_block, questions, somebody
 
 from tellapart.server import analysis
 from tellapart.server.analysis import Analyst
@@ -57,6 +57,27 @@ def test_quality_of_answers(rules, live):
     person = live.state()["people"][0]
     assert (person["trials"], person["missed"], person["median"], person["fast"]) == (4, 1, 0.4, 0.333)
     assert person["status"] == "in part 2"
+
+
+def test_trials_are_counted_without_response_times_and_after_the_last_part_there_is_none(rules, live, clock):
+    key = rules.start(somebody()).key
+    rules.begin(key)
+    rules.save(key, 0, 0, [choose(t, seconds=None) for t in range(3)])
+    assert live.state()["people"][0]["trials"] == 3
+    play_block(rules, key)
+    play_block(rules, key)
+    clock.advance(minutes=1)
+    assert (live.state()["people"][0]["trials"], live.state()["people"][0]["status"]) == (8, "in part 2")
+
+
+def test_a_page_that_asks_while_people_are_read_sees_those_who_were_read_before(rules, live):
+    live._analyst._reader = lambda people: (np.array([[0.2, 0.3, 0.5]] * len(people.labels)), None)
+    play_all(rules, rules.start(somebody("a")).key)
+    live._analyst.look()
+    before, size = live._analyst._told, len(live._analyst._told)
+    play_all(rules, rules.start(somebody("b")).key)
+    live._analyst.look()
+    assert (size, len(before), len(live._analyst._told)) == (1, 1, 2)
 
 
 def test_model_probabilities_come_in(rules, live):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from coins import Coins, bet
 from kit import DESIGN, bandit, plan_of, play_block, questions, somebody
 
 import tellapart as ta
@@ -14,6 +15,7 @@ from tellapart.scaffold import known_examples
 from tellapart.server.collected import collect
 from tellapart.server.database import Database, sqlite_url
 from tellapart.server.plan import make_plan, williams
+from tellapart.server.playing import practice
 from tellapart.server.sessions import Sessions
 from tellapart.server.settings import Settings, read_settings
 from tellapart.server.texts import USUAL, read_texts, write_texts
@@ -188,6 +190,7 @@ def shows(**stimulus):
     ("screen", "words"),
     [
         (ta.Screen(stimuli=lambda row, trials, rng: [{}]), "at each trial"),
+        (ta.Screen(stimuli=lambda row, trials, rng: [{}] * 4), "3 stimuli"),  # as many as a block has, but not as many as the practice
         (ta.Screen(stimuli=shows(dots=np.zeros(2))), "not JSON"),
         (ta.Screen(stimuli=shows(dots=1), introduction=lambda row, stimuli: {"n": row}), "not JSON"),
         (ta.Screen(stimuli=shows(dots=float("nan"))), "not JSON"),
@@ -215,12 +218,11 @@ def test_a_screen_that_cannot_work_is_found_before_anybody_takes_part(screen, wo
         plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]])
 
 
-def test_a_screen_that_cannot_show_the_practice_is_found_before_anybody_takes_part(tmp_path):
+def test_a_screen_that_cannot_show_the_practice_is_found_before_anybody_takes_part():
     study = questions()
     few = property(lambda task: ta.Screen(stimuli=lambda row, trials, rng: [{}] * 4))
-    plan = plan_of(ta.Study(type("Few", (type(study.task),), {"screen": few})(), study.models), [[[0.2], [0.8]]])
     with pytest.raises(ta.StudyError, match=r"3 stimuli[\s\S]*practice"):
-        Sessions(plan, Database(sqlite_url(tmp_path / "people.sqlite")))
+        plan_of(ta.Study(type("Few", (type(study.task),), {"screen": few})(), study.models), [[[0.2], [0.8]]])
 
 
 def test_the_practice_of_a_task_that_records_response_times_shows_outcomes(tmp_path):
@@ -247,6 +249,24 @@ def test_a_field_that_would_share_a_column_of_the_table_is_refused(tmp_path):
         task = type("Shared", (type(study.task),), {"fields": (ta.Field(name, "binary"),)})()
         with pytest.raises(ta.StudyError, match=rf"another column[\s\S]*{name}"):
             plan_of(ta.Study(task, study.models), [[[0.2], [0.8]]], order="designed")
+
+
+class TimedCoins(Coins):
+    """Response times are recorded, and an option means what the screen says."""
+
+    @property
+    def fields(self):
+        return *super().fields, ta.Field("pace", "positive")
+
+    @property
+    def screen(self):
+        return ta.Screen(options=("one", "other"), seconds="pace", read=lambda shown, option: {"coin": 1 - option})
+
+
+def test_the_practice_shows_outcomes_whatever_the_task_records():
+    plan = plan_of(ta.Study(TimedCoins(), [bet("one"), bet("two")]), [[[0.2, 0.7], [0.5, 0.1]]])
+    outcomes = practice(plan, 1)["outcomes"]
+    assert [[list(one) for one in trial] for trial in outcomes] == [[["heads"]] * 2] * 3
 
 
 def test_what_is_vendored_is_as_it_was_published():

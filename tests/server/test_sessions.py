@@ -9,10 +9,11 @@ import pytest
 from kit import DESIGN, Questions, bandit, choose, plan_of, play_all, play_block, questions, somebody
 
 import tellapart as ta
+from tellapart.bandits.budget import BudgetBandit
 from tellapart.server import store
 from tellapart.server.plan import generator
 from tellapart.server.playing import Given, Refused
-from tellapart.server.policy import Remembering
+from tellapart.server.policy import Asking, Remembering
 from tellapart.server.sessions import Sessions
 from tellapart.server.tables import blocks, trials
 
@@ -278,7 +279,7 @@ class Shy(Questions):
 
 def test_a_row_that_the_screen_cannot_show_is_not_given(database):
     study = ta.Study(Shy(), questions().models)
-    plan = plan_of(study, [[[0.2], [0.3]]], policy=lambda behavior, designs, block: np.array([0.9]), order="designed")
+    plan = plan_of(study, [[[0.2], [0.3]]], policy=lambda behavior, designs, block: np.array([0.9]), order="designed", practice=0)
     sessions = Sessions(plan, database)
     assert play_all(sessions, sessions.start(somebody()).key)[0] == 8
     assert {(row["source"], "not JSON" in row["why"]) for row in rows(database, blocks)} == {("fallback", True)}
@@ -293,6 +294,25 @@ def test_a_policy_that_gives_up_is_said_to_have(database, error):
     assert sessions.begin(sessions.start(somebody()).key).trial == 0
     (block,) = rows(database, blocks)
     assert (block["source"], block["why"]) == ("fallback", f"{type(error).__name__}: {error}")
+
+
+def test_the_planned_block_keeps_the_rules_of_the_task_after_one_that_was_chosen():
+    """A table with a design that the task forbids could not be read afterwards."""
+    task, plan = BudgetBandit(arms=2, blocks=3, trials=19, total=30), np.array([[0.2, 0.8, 10.0], [0.3, 0.6, 10.0], [0.1, 0.6, 10.0]])
+
+    def policy(behavior, designs, block):
+        return np.array([0.5, 0.5, 5.0]) if block == 0 else 1 / 0
+
+    designs, asking = plan.copy(), Asking(policy, task, 30.0)
+    rows = []
+    for block in range(3):
+        rows.append(asking.row(task.nothing(1), designs, block))
+        designs[block] = rows[-1].values
+    assert [row.source for row in rows] == ["adapted", "fallback", "fallback"]
+    task.design_space.check(designs)
+    np.testing.assert_array_equal(designs[1], plan[1])
+    np.testing.assert_array_equal(designs[2], [0.1, 0.6, 15.0])
+    np.testing.assert_array_equal(asking.row(task.nothing(1), plan, 1).values, plan[1])
 
 
 def test_a_policy_gives_the_next_block_and_a_late_or_broken_one_does_not_hold_up(database):

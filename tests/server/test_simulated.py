@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 from typer.testing import CliRunner
 
 import tellapart as ta
+from tellapart.bandits.budget import BudgetBandit
 from tellapart.cli import app as commands
 from tellapart.information.exact import model_probabilities
 from tellapart.models.simulation import simulate_models
@@ -119,6 +120,15 @@ def test_agents_by_themselves_are_the_model():
     for statistic in (lambda b: b.fields["reward"].mean((1, 2)), lambda b: (np.diff(b.fields["choice"], axis=2) == 0).mean((1, 2))):
         one, other = statistic(live), statistic(own)
         assert abs(one.mean() - other.mean()) < 3.3 * np.sqrt(one.var() / n + other.var() / n)
+
+
+def test_agents_play_a_block_as_long_as_it_turned_out_to_be():
+    """A policy may have given it more trials than were planned."""
+    task, designs = BudgetBandit(arms=2, blocks=2, trials=9, total=10), np.array([[[0.2, 0.8, 2.0], [0.5, 0.1, 8.0]]])
+    agents = live_agents(Learner(), {"alpha": np.array([0.4]), "beta": np.array([4.0])}, designs, task, np.random.default_rng(2))
+    designs[0, 0, 2] = 3.0
+    agents.respond(task.nothing(1), 0, 0)
+    assert agents.respond(task.nothing(1), 0, 2) != [None]
 
 
 def test_without_outcomes_a_whole_experiment_is_replayed():

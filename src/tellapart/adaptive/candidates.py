@@ -87,14 +87,20 @@ class Candidates:
         return np.sort(rows, axis=-1) if space.symmetry.columns else rows
 
     def _beginnings(self, rows: Floats, held: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Designs (C, B, V) with the blocks that were run and the rows; after the first `held` blocks anything, the most, the least."""
+        """Designs (C, B, V) with the blocks that were run and the rows; after the first `held` blocks anything, the most, the least.
+
+        Where the rows themselves are to be mended, first in the variables that the rules change, then in all.
+        """
         anything = sample(replace(self.space, constraints=()), len(rows), rng)
         anything[:, : self.block], anything[:, self.block] = self.run, rows
         yield anything
-        for end in (self.space.high, self.space.low):
-            designs = anything.copy()
-            designs[:, held:] = end
-            yield designs
+        changed = (self.space.repair(anything.copy()) != anything).any((0, 1))
+        for which in (changed, np.ones_like(changed)) if held == self.block else (np.zeros_like(changed),):
+            for end in (self.space.high, self.space.low):
+                designs = anything.copy()
+                designs[:, held:] = end
+                designs[:, self.block] = np.where(which, end, rows)
+                yield designs
 
     def _by_turns(self, designs: Floats, held: int) -> tuple[Floats, NDArray[np.bool_]]:
         """Designs (C, B, V) that obey the rules, and which of them do with the first `held` blocks as they were, (C,)."""

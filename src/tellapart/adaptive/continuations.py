@@ -13,7 +13,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
-from threading import Lock
 from typing import Sequence
 
 import numpy as np
@@ -59,7 +58,6 @@ class ByContinuations:
     state: Estimator
     seed: int
     effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.1, 0.03), finalists=3))
-    _drawing: Lock = field(default_factory=Lock)
 
     @property
     def task(self) -> Task:
@@ -87,8 +85,7 @@ class ByContinuations:
         for m, model in enumerate(state.question.models):
             z = np.zeros((DRAWS[2], 0))
             if model.parameters:
-                with self._drawing:  # networks draw from torch's one generator
-                    z = state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy()
+                z = state.sample_theta(inputs, m, DRAWS[2], rng)[:, 0].double().cpu().numpy()
             draws.append(z)
         return Belief(shares, tuple(draws), tuple(np.full(len(z), 1 / len(z)) for z in draws))
 

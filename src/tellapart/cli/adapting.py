@@ -39,7 +39,8 @@ def next(
 ) -> None:
     """Print the most informative next block for each participant.
 
-    Needs a finished run. Blocks of the data are in the order of play. What a block was run at is read from columns design.VARIABLE, as
+    Needs a finished run. Blocks of the data are in the order of play; in a table that `tellapart export` wrote, which numbers them as
+    in the design, the column position says it. What a block was run at is read from columns design.VARIABLE, as
     `tellapart export` writes them; if there are none, everybody was run at the plan. For each participant: the block, what it
     is expected to tell, and by how much that is more than the planned block would. Blocks are counted from 1, as in the report; with
     --json and in the file of --out from 0, as in the data, which is said there. The first time, what a policy needs is learned and kept
@@ -52,7 +53,7 @@ def next(
     from ..adaptive.decisions import listed, record
 
     plan, result = finished_run(study)
-    people = read_people(plan, data, columns, codes, missing, rows)
+    people = read_people(plan, data, columns, codes, missing, rows, as_played=True)
     planned = design_of(plan, design)
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)

@@ -47,18 +47,20 @@ def read_people(
     designs: Path | None = None,
     *,
     aloud: bool = True,
+    as_played: bool = False,
     run_at: RunAt | None = None,
 ) -> Understanding:
     """Read data files as the study's section [data] and the options say; what was understood is printed before anything is computed.
 
     Arguments:
         aloud: Whether it is printed.
+        as_played: Blocks are numbered in the order of play.
         run_at: What --design says, if anything, and the recommended design: then it is also said which design is assumed.
     """
     from ..data.understand import understand
 
     settings = study.data.with_options(columns or (), codes or (), missing or (), rows or ())
-    understood = understand(files, study.task, settings, designs)
+    understood = understand(files, study.task, settings, designs, as_played=as_played)
     if run_at is not None:
         understood = replace(understood, lines=(*understood.lines, *_design_assumed(study, understood, *run_at)))
     if aloud:

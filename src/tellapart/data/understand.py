@@ -5,6 +5,7 @@ All that is wrong is told at once; where two readings are possible it is asked. 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
@@ -31,12 +32,20 @@ from .understanding import Floats, Understanding
 if TYPE_CHECKING:
     import pandas as pd
 
+SERVED = {"block", "position", "attempt"}
+"""Columns of what `tellapart export` writes: the block of the design, and when it was played."""
+
 FEW = 10
 """A person with fewer recorded trials is named."""
 
 
 def understand(
-    sources: Sequence[str | Path] | pd.DataFrame, task: Task, settings: TableSettings | None = None, designs: str | Path | None = None
+    sources: Sequence[str | Path] | pd.DataFrame,
+    task: Task,
+    settings: TableSettings | None = None,
+    designs: str | Path | None = None,
+    *,
+    as_played: bool = False,
 ) -> Understanding:
     """Read any table, or raise a `TableError` with all problems and questions.
 
@@ -44,9 +53,13 @@ def understand(
         sources: Files and folders, or a pandas frame.
         settings: What the user says about the table.
         designs: A table of designs, if participants had designs of their own that the data do not hold.
+        as_played: Blocks are numbered in the order of play, where the table says it beside the block of the design.
     """
-    findings = Findings()
-    reading = _Reading(collect(sources, findings), task, settings or TableSettings(), findings)
+    findings, settings = Findings(), settings or TableSettings()
+    raw = collect(sources, findings)
+    if as_played and set(raw.columns) >= SERVED:
+        settings = replace(settings, columns={"block": "position", **settings.columns})
+    reading = _Reading(raw, task, settings, findings)
     understood = reading.understood(designs)
     findings.stop_if_unclear(reading.raw.source)
     assert understood is not None

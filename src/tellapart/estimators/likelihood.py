@@ -199,8 +199,7 @@ class LikelihoodEstimator(Estimator):
             if not self.widths[m]:
                 z, ratio = s.new_zeros(1, len(s), 0), s.new_zeros(1, len(s))
             else:
-                noise = torch.randn(draws, len(s), self.widths[m], generator=generator).to(s.device)
-                z = self._flow(m).given(s).transform.inv(noise)
+                z = self._flow(m).sample(s, draws, generator)
                 ratio = self._flow(m).information(z, s)
             log_p = self.laws[m](inputs, z)
         return z, log_p - ratio

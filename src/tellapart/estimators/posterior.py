@@ -81,9 +81,8 @@ class PosteriorEstimator(Estimator):
         return log_q
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(generator.integers(2**63)))
-            return self.head(model).sample(self.encoder(inputs), draws)
+        random = torch.Generator().manual_seed(int(generator.integers(2**63)))  # torch's own one is shared by all threads
+        return self.head(model).sample(self.encoder(inputs), draws, random)
 
     def flow(self, inputs: Tensor, model: int) -> Any:
         return self.head(model).given(self.encoder(inputs))

@@ -93,6 +93,9 @@ class Flow(nn.Module):
         """q(theta | s) as a distribution of zuko's, with `log_prob`, `sample`, and the `transform` to where it is standard normal."""
         return self.flow(self.embed(s))
 
-    def sample(self, s: Tensor, draws: int) -> Tensor:
+    @torch.no_grad()
+    def sample(self, s: Tensor, draws: int, generator: torch.Generator) -> Tensor:
         """`draws` draws of z for each of the summaries, (draws, N, P)."""
-        return self.given(s).sample((draws,))
+        noise = torch.randn(draws, len(s), self.parameters_count, generator=generator).to(s.device)
+        z: Tensor = self.given(s).transform.inv(noise)
+        return z

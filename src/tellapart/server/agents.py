@@ -87,7 +87,7 @@ class ByItself:
     """Agents, each asked what it would do next."""
 
     def __init__(self, model: Agent, parameters: Parameters, designs: Floats, task: Task, rng: np.random.Generator) -> None:
-        self._designs, self._lengths = designs, task.lengths(designs)
+        self._designs, self._task = designs, task
         seeds = rng.integers(0, 2**53, len(designs))
         each = [{name: float(np.asarray(values)[i]) for name, values in parameters.items()} for i in range(len(designs))]
         self._people = [model.live(theta, task, int(seed)) for theta, seed in zip(each, seeds, strict=True)]
@@ -97,7 +97,7 @@ class ByItself:
         for person, design in zip(self._people, self._designs, strict=True):
             if trial == 0:
                 person.begin(design[block])
-        there = trial < self._lengths[:, block]
+        there = trial < self._task.lengths(self._designs)[:, block]  # as the block turned out to be, not as it was planned
         self._given = [_numbers(person.respond()) if playing else None for person, playing in zip(self._people, there, strict=True)]
         return self._given
 

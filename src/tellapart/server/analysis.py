@@ -60,8 +60,9 @@ class Analyst:
 
         Of real people, or, as long as none of them has finished, of simulated ones: never of both.
         """
-        simulated, names = all(one["simulated"] for one in self._told.values()), self._rules.plan.study.question.names
-        told = [one for one in self._told.values() if one["simulated"] == simulated]
+        everybody, names = list(self._told.values()), self._rules.plan.study.question.names
+        simulated = all(one["simulated"] for one in everybody)
+        told = [one for one in everybody if one["simulated"] == simulated]
         known = [one["probabilities"] for one in told if one.get("probabilities")]
         flags = [one["unlike"] for one in told if "unlike" in one]
         means = np.mean(known, axis=0).round(4).tolist() if known else []
@@ -83,7 +84,7 @@ class Analyst:
             finished = {simulated: collect(connection, task, simulated=simulated, finished=True, but=but) for simulated in (False, True)}
         for simulated, people in finished.items():
             if len(people.behavior):
-                self._told |= self._read(people, simulated)
+                self._told = {**self._told, **self._read(people, simulated)}  # whole, also for a page that asks meanwhile
 
     def _read(self, people: Collected, simulated: bool) -> dict[str, dict[str, Any]]:
         """What is said of each of some participants, by their labels."""

@@ -99,22 +99,23 @@ class Live:
             seconds = self._seconds(connection, [person.id for person in people])
         return [self._person(person, *seconds[person.id]) for person in people]
 
-    def _seconds(self, connection: Connection, ids: list[int]) -> dict[int, tuple[list[float], int]]:
-        """Response times and the number of missed trials of participants."""
+    def _seconds(self, connection: Connection, ids: list[int]) -> dict[int, tuple[list[float], int, int]]:
+        """Response times, and the numbers of trials and of missed ones, of participants."""
         query = select(trials.c.session, trials.c.seconds, trials.c.missed).where(trials.c.session.in_(ids))
         times: dict[int, list[float]] = {i: [] for i in ids}
-        count = dict.fromkeys(ids, 0)
+        count, unanswered = dict.fromkeys(ids, 0), dict.fromkeys(ids, 0)
         for session, seconds, missed in connection.execute(query):
-            count[session] += bool(missed)
+            count[session] += 1
+            unanswered[session] += bool(missed)
             if not missed and seconds is not None:
                 times[session].append(seconds)
-        return {i: (times[i], count[i]) for i in ids}
+        return {i: (times[i], count[i], unanswered[i]) for i in ids}
 
-    def _person(self, person: Any, seconds: list[float], missed: int) -> dict[str, Any]:
+    def _person(self, person: Any, seconds: list[float], count: int, missed: int) -> dict[str, Any]:
         times = np.array(seconds)
         quick = {"median": round(float(np.median(times)), 3), "fast": round(float((times < FAST).mean()), 3)} if len(times) else {}
         told = self._analyst.about(person.label)
-        blocks = min(person.position, self._rules.plan.task.blocks)
-        status = "in part " + str(blocks + 1) if person.status == TAKING_PART else person.status
+        part = min(person.position + 1, self._rules.plan.task.blocks)  # after the last one there is the debriefing
+        status = f"in part {part}" if person.status == TAKING_PART else person.status
         kept = {"participant": person.label, "condition": person.name, "simulated": person.simulated, "status": status}
-        return {**kept, "trials": len(seconds) + missed, "missed": missed, **quick, **told}
+        return {**kept, "trials": count, "missed": missed, **quick, **told}

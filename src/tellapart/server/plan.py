@@ -101,6 +101,8 @@ class Plan:
         for condition in self.conditions:
             for row, trials in zip(condition.design, self.task.lengths(condition.design[None])[0], strict=True):
                 self.screen.rehearse(self.task, row, int(trials))
+        if self.settings.practice:
+            self.screen.rehearse(self.task, self.task.baseline(1, np.random.default_rng(0))[0, 0], self.settings.practice)
 
     @property
     def task(self) -> Task:

@@ -14,6 +14,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from ..tasks.environment import Environment
+from ..tasks.screen import Stimulus
 from ..tasks.space import Floats
 from . import store
 from .plan import Plan, generator
@@ -166,14 +167,18 @@ def practice(plan: Plan, seed: int) -> dict[str, Any]:
     stimuli = screen.shown(design[0], count, rng)
     places, introduction = places_of(plan), introduction_of(plan, design[0], stimuli)
     shown = {"options": options_of(plan, places), "stimuli": [public(stimulus, places) for stimulus in stimuli]}
-    return shown | {"introduction": introduction, "outcomes": _outcomes_of_each(plan, design, places, count, rng)}
+    return shown | {"introduction": introduction, "outcomes": _outcomes_of_each(plan, design, stimuli, places, rng)}
 
 
-def _outcomes_of_each(plan: Plan, design: Floats, places: list[int], count: int, rng: np.random.Generator) -> list[list[dict[str, float]]]:
-    """The outcomes at each trial for each option, (count, options); none where answers are not choices."""
-    if not plan.task.outcomes or not places or plan.screen.read is not None:
+def _outcomes_of_each(
+    plan: Plan, design: Floats, stimuli: Sequence[Stimulus], places: list[int], rng: np.random.Generator
+) -> list[list[dict[str, float]]]:
+    """The outcomes at each trial for each option, (trials, options); none where answers are not choices."""
+    if not plan.task.outcomes or not places:
         return []
     environment = plan.task.environment(np.broadcast_to(design, (len(places), *design.shape)), rng)
-    responses = {plan.screen.field_of(plan.task).name: np.array(places)} | ({plan.screen.seconds: 1.0} if plan.screen.seconds else {})
-    each = [environment.step(responses) for _ in range(min(count, int(environment.lengths[0, 0])))]
+    each = []
+    for stimulus in stimuli[: int(environment.lengths.sum(1).min())]:
+        given = [plan.screen.responses(plan.task, stimulus, place, 1.0) for place in places]
+        each.append(environment.step({f.name: np.array([one[f.name] for one in given]) for f in plan.task.responses}))
     return [[{name: values[i].item() for name, values in trial.items()} for i in range(len(places))] for trial in each]

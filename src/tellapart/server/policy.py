@@ -7,13 +7,16 @@ fails, the planned block is used, and the data say so in the column `source`: "p
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Callable, Literal
 
 import numpy as np
 
+from ..adaptive.candidates import Candidates
 from ..behavior import Behavior
+from ..errors import DesignError
 from ..tasks.base import Task
 from ..tasks.space import Floats
 
@@ -97,12 +100,22 @@ class Asking:
         future = self._threads.submit(self._policy, behavior, designs.copy(), block)
         if not wait([future], self._seconds).done:
             future.cancel()
-            return Row(designs[block], "fallback", f"no answer within {self._seconds:g} s")
+            return Row(self._planned(designs, block), "fallback", f"no answer within {self._seconds:g} s")
         try:
             given = future.result()
-            return Row(designs[block], "planned") if given is None else Row(self._checked(given, designs, block), "adapted")
+            return Row(self._planned(designs, block), "planned") if given is None else Row(self._checked(given, designs, block), "adapted")
         except BaseException as error:  # whatever a policy does, be it sys.exit(), the participant goes on
-            return Row(designs[block], "fallback", f"{type(error).__name__}: {error}"[:300])
+            return Row(self._planned(designs, block), "fallback", f"{type(error).__name__}: {error}"[:300])
+
+    def _planned(self, designs: Floats, block: int) -> Floats:
+        """The planned row; the nearest that may follow the blocks that were run, where a rule over several blocks forbids it after them."""
+        row = designs[block]
+        with suppress(DesignError):  # where nothing may follow them, the participant goes on all the same
+            try:
+                self._task.design_space.check(designs)
+            except DesignError:
+                row = Candidates(self._task, designs[:block]).allowed(row[None], np.random.default_rng(0))[0]
+        return np.asarray(row)
 
     def _checked(self, given: Floats, designs: Floats, block: int) -> Floats:
         """The row, if it is one that the task allows."""

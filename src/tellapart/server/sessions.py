@@ -77,8 +77,6 @@ class Sessions:
         self._being_played: dict[tuple[Any, ...], tuple[Block, Floats]] = {}
         self._holding = threading.Lock()
         self._asking = Asking(plan.policy, plan.task, plan.settings.policy_seconds)
-        if plan.settings.practice:
-            playing.practice(plan, 0)  # tried out before anybody takes part, as the blocks are
         with database.writing() as connection:
             store.found(connection, plan, seed)
             self.conditions = store.condition_ids(connection, plan)
