@@ -14,7 +14,7 @@ import csv
 import json
 import re
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 from ...errors import DataError
 from ...study import Study
@@ -36,6 +36,7 @@ _WORDS = {
     "finished": "Did the participant finish the experiment?",
     "model": "Model of a simulated participant.",
 }
+_PARAMETER = "Parameter of the simulated participant's model."
 
 
 def write_psychds(study: Study, people: Collected, earlier: Collected, out: Path) -> list[Path]:
@@ -63,9 +64,11 @@ def write_psychds(study: Study, people: Collected, earlier: Collected, out: Path
 
 
 def _description(study: Study, columns: list[str]) -> dict[str, Any]:
-    fields = {f.name: f"{'Response' if f.by == 'participant' else 'Outcome'}: {f.allowed}." for f in study.task.fields}
-    words = {**_WORDS, **fields}
-    variables = [{"@type": "PropertyValue", "name": name, "description": words.get(name) or _other(name)} for name in columns]
+    task = study.task
+    fields = {f.name: f"{'Response' if f.by == 'participant' else 'Outcome'}: {_named(f.labels) or f.allowed}." for f in task.fields}
+    settings = {f"design.{v.name}": f"Setting of the block: {v.name}, {v.allowed}." for v in task.design_space.variables}
+    words = {**_WORDS, **fields, **settings}
+    variables = [{"@type": "PropertyValue", "name": name, "description": words.get(name, _PARAMETER)} for name in columns]
     description = (
         f"Behavior of participants in the task '{study.task.name}', collected to {study.goal} {', '.join(m.name for m in study.models)}."
     )
@@ -73,12 +76,8 @@ def _description(study: Study, columns: list[str]) -> dict[str, Any]:
     return {"@context": "https://schema.org/", "@type": "Dataset", **kept}
 
 
-def _other(name: str) -> str:
-    return (
-        f"Setting of the block: {name.removeprefix('design.')}."
-        if name.startswith("design.")
-        else "Parameter of the simulated participant's model."
-    )
+def _named(labels: Sequence[str]) -> str:
+    return " or ".join(f"{i} ({name})" for i, name in enumerate(labels))
 
 
 def _plain(designs: Any) -> list[Any]:
