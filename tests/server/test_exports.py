@@ -67,6 +67,8 @@ def test_psych_ds_satisfies_its_rules(folder, tmp_path):
     assert problems(out) == []
     assert sorted(file.name for file in (out / "data").iterdir())[0] == "subject-p0001_session-1_data.csv"
     assert "5f2d8c1e9ab0" not in "".join(file.read_text() for file in out.rglob("*") if file.is_file())
+    assert len(pd.read_csv(out / "materials" / "earlier-attempts.csv")) == 3
+    assert (out / "README.md").read_text().endswith("in `materials/earlier-attempts.csv`.\n")
 
 
 BREAK = {

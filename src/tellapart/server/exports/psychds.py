@@ -4,6 +4,7 @@
     README.md, CHANGES.md
     data/subject-p0001_session-1_data.csv, …      one file for each participant
     materials/design.json
+    materials/earlier-attempts.csv      trials of blocks that were begun anew, if there are any; not under data/, where they would count
 
 `problems` checks what the specification (1.5) calls errors; each problem begins with the specification's own name for it.
 """
@@ -55,6 +56,10 @@ def write_psychds(study: Study, people: Collected, earlier: Collected, out: Path
         "CHANGES.md": "# Changes\n\nFirst version.\n",
         "materials/design.json": json.dumps({"participants": dict(zip(people.labels, _plain(people.designs), strict=True))}, indent=1),
     }
+    if earlier.rows:
+        name = "materials/earlier-attempts.csv"
+        texts[name] = earlier.table().to_csv(index=False)
+        texts["README.md"] += f"Trials of blocks that were begun anew are kept apart, in `{name}`.\n"
     for name, text in texts.items():
         (out / name).write_text(text + ("" if text.endswith("\n") else "\n"), encoding="utf-8")
     wrong = problems(out)
