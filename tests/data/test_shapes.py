@@ -115,6 +115,38 @@ def test_designs_in_columns(tmp_path):
     np.testing.assert_allclose(understand([again], THREE).designs, designs)
 
 
+@dataclass(frozen=True)
+class Lists(ta.Task):
+    """Words that are read or heard."""
+
+    name: ClassVar[str] = "lists"
+    blocks: ClassVar[int] = 2
+    trials: ClassVar[int] = 2
+
+    @property
+    def fields(self):
+        return (ta.Field("recalled", "binary"),)
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace(2, [ta.Variable("delay", 1, 600), ta.Variable("mode", categories=("read", "heard"))])
+
+    def baseline(self, n, rng):
+        return np.full((n, 2, 2), [20.0, 0.0])
+
+
+def test_categories_of_a_design_by_name_or_by_number(tmp_path):
+    """A design that is not understood would give way to the recommended one."""
+    header = ["participant", "block", "trial", "recalled", "delay", "mode"]
+    for modes in (("read", "Heard"), (0, 1), ("0.0", "1.0")):
+        rows = [(who, b, t, (b + t) % 2, 20 * (b + 1), modes[b]) for who in "ab" for b in range(2) for t in range(2)]
+        found = understand([write(tmp_path / "d.csv", header, rows)], Lists())
+        np.testing.assert_array_equal(found.designs, np.full((2, 2, 2), [[20, 0], [40, 1]]))
+    table = write(tmp_path / "designs.csv", ["block", "delay", "mode"], [(1, 20, "read"), (2, 40, "heard")])
+    found = understand([write(tmp_path / "d.csv", header[:4], [row[:4] for row in rows])], Lists(), designs=table)
+    np.testing.assert_array_equal(found.designs, np.full((2, 2, 2), [[20, 0], [40, 1]]))
+
+
 def test_a_block_that_somebody_did_not_begin_is_no_design_of_its_own(tmp_path):
     """Two designs, with a whole number in each; one person of each stopped after the first block."""
     task = ta.ReversalBandit(arms=2, blocks=2, trials=3)

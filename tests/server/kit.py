@@ -117,5 +117,35 @@ def questions():
     return ta.Study(Questions(), [guess(), slope()], name="questions")
 
 
+@dataclass(frozen=True)
+class Swaps(ta.Task):
+    """A task whose settings and answers have names."""
+
+    blocks: int = 2
+    trials: int = 2
+
+    name: ClassVar[str] = "swaps"
+
+    @property
+    def fields(self):
+        return (ta.Field("choice", "categorical", labels=("keep", "swap")),)
+
+    @property
+    def design_space(self):
+        return ta.DesignSpace(self.blocks, (ta.Variable("price", 1, 20), ta.Variable("thing", categories=("mug", "pen"))))
+
+    def baseline(self, n, rng):
+        return np.stack([rng.uniform(1, 20, (n, self.blocks)), rng.integers(0, 2, (n, self.blocks))], axis=-1)
+
+
+@ta.model(name="any", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)
+def anything(parameters, designs, rng, task):
+    return {"choice": rng.random((len(designs), task.blocks, task.trials)) < parameters["p"][:, None, None]}
+
+
+def swaps():
+    return ta.Study(Swaps(), anything(), "estimate", name="swaps")
+
+
 def quick(blocks=2, trials=3):
     return ta.Study(QuickBandit(3, blocks, trials), [ta.WSLTS(), ta.AEG()], name="quick")

@@ -7,14 +7,14 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from kit import DESIGN, bandit, plan_of, play_all, play_block, questions, somebody
+from kit import DESIGN, bandit, plan_of, play_all, play_block, questions, somebody, swaps
 
 import tellapart as ta
 from tellapart.server.collected import collect
 from tellapart.server.exports import check_format, export_people, export_plan
 from tellapart.server.exports.design import described, identifier, write_conditions
 from tellapart.server.exports.jspsych import write_folder
-from tellapart.server.exports.psychds import problems
+from tellapart.server.exports.psychds import problems, write_psychds
 from tellapart.server.sessions import Sessions
 
 
@@ -67,6 +67,8 @@ def test_psych_ds_satisfies_its_rules(folder, tmp_path):
     assert problems(out) == []
     assert sorted(file.name for file in (out / "data").iterdir())[0] == "subject-p0001_session-1_data.csv"
     assert "5f2d8c1e9ab0" not in "".join(file.read_text() for file in out.rglob("*") if file.is_file())
+    assert len(pd.read_csv(out / "materials" / "earlier-attempts.csv")) == 3
+    assert (out / "README.md").read_text().endswith("in `materials/earlier-attempts.csv`.\n")
 
 
 BREAK = {
@@ -117,6 +119,26 @@ def test_the_design_as_json_and_conditions(tmp_path):
     assert [row["arm_0"] for row in rows] == ["0.137", "0.828", "0.828", "0.137"]
     assert all(name.isidentifier() for name in rows[0])
     assert [identifier(name) for name in ("smaller sum", "2nd", "class", "größe")] == ["smaller_sum", "_2nd", "_class", "gr_e"]
+
+
+def test_categories_are_handed_over_by_their_names(tmp_path):
+    plan = plan_of(swaps(), [[[5, 1], [7, 0]]], order="designed")
+    assert described(plan)["categories"] == {"thing": ["mug", "pen"]}
+    write_conditions(plan, tmp_path / "c.csv", 1)
+    assert [row["thing"] for row in csv.DictReader((tmp_path / "c.csv").open())] == ["pen", "mug"]
+
+
+def test_psych_ds_says_what_numbers_stand_for(sqlite, tmp_path):
+    study = swaps()
+    sessions = Sessions(plan_of(study, [[[5, 1], [7, 0]]]), sqlite)
+    play_all(sessions, sessions.start(somebody()).key)
+    with sqlite.reading() as connection:
+        people = collect(connection, study.task)
+    write_psychds(study, people, people, tmp_path / "out")
+    content = json.loads((tmp_path / "out" / "dataset_description.json").read_text())
+    words = {variable["name"]: variable["description"] for variable in content["variableMeasured"]}
+    assert words["choice"] == "Response: 0 (keep) or 1 (swap)."
+    assert words["design.thing"] == "Setting of the block: thing, 0 (mug) or 1 (pen)."
 
 
 def test_the_handed_over_folder_is_whole(tmp_path):

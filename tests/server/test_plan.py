@@ -98,6 +98,10 @@ def test_blocks_do_not_change_places_if_a_simulator_carries_memory_from_one_to_t
         ("participants = -1", "participants"),
         ("order = 'sideways'", "order"),
         ("codes.address = 'javascript:alert(1)'", "address"),
+        ("[codes]\nadress = 'https://example.org/{code}'", "did you mean 'address'"),
+        ("[codes]\ncompletion = 'C1'\npolicy_seconds = 3", r"belongs above \[codes\]"),
+        ("participants = true", "not true or false"),
+        ("[limits]\nsession = ['x', 1]", r"'session.0'"),
         ("x = [", "TOML"),
     ],
 )
@@ -114,6 +118,9 @@ def test_wrong_settings_are_explained(tmp_path, text, words):
         ("title = 3", "another kind"),
         ("[[question]]\nask = '?'\noptions = ['a', 'b']\nanswer = 2", "question"),
         ("question = 3", "question"),
+        ("[question]\nask = '?'\noptions = ['a', 'b']\nanswer = 0", "in two brackets"),
+        ("[[question]]\nask = '?'\noption = ['a', 'b']\nanswer = 0", "question 1, options: Field required"),
+        ("[instructions]\npages = [1]", "a list of texts"),
         ("[", "TOML"),
     ],
 )
@@ -121,6 +128,11 @@ def test_wrong_texts_are_explained(tmp_path, text, words):
     (tmp_path / "texts.toml").write_text(text)
     with pytest.raises(ta.StudyError, match=words):
         read_texts(tmp_path)
+
+
+def test_a_code_that_was_pasted_with_spaces_is_the_code(tmp_path):
+    (tmp_path / "serve.toml").write_text("[codes]\ncompletion = ' C1 '")
+    assert read_settings(tmp_path).codes.link("completion").endswith("cc=C1")
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path):

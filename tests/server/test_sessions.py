@@ -195,6 +195,13 @@ def test_places_of_those_who_left_return(database, clock):
     assert sessions.start(somebody("gone")).resumed  # who has begun may finish
 
 
+def test_the_cap_counts_people_whom_an_earlier_design_was_given(database, clock):
+    Sessions(plan_of(bandit(), [DESIGN], participants=2), database, clock).start(somebody("before"))
+    sessions = Sessions(plan_of(bandit(), [DESIGN[::-1]], participants=2, order="designed"), database, clock)
+    sessions.start(somebody("second"))
+    refused("full", sessions.start, somebody("third"))
+
+
 def test_pausing_stops_newcomers_only(sessions, database):
     here = sessions.start(somebody())
     with database.writing() as connection:

@@ -44,7 +44,7 @@ def designs_in_data(
     columns = design_columns(task, list(table.columns))
     if columns is None:
         return None
-    values, listed = _numbers(table, columns), ", ".join(columns)
+    values, listed = _values(task, table, columns), ", ".join(columns)
     known = np.isfinite(values).all(1)
     designs = np.full((n, task.blocks, len(columns)), np.nan)
     designs[people[known], block[known]] = values[known]
@@ -95,7 +95,7 @@ def designs_in_table(task: Task, path: str | Path, participants: Texts, findings
         )
         return None
     person, block = (next((name for name in table.columns if plain(name) in names), None) for names in (PARTICIPANT, BLOCK))
-    values, blocks = _numbers(table, columns), np.zeros(len(table)) if block is None else _numbers(table, [block])[:, 0]
+    values, blocks = _values(task, table, columns), np.zeros(len(table)) if block is None else _numbers(table[block])
     blocks = blocks - (block is not None and not (blocks == 0).any())
     wrong, outside = np.isnan(values).any(1) | ~np.isin(blocks, np.arange(task.blocks)), _outside(task, values)
     if wrong.any():
@@ -135,6 +135,14 @@ def _rows(table: RawTable, which: NDArray[np.bool_], path: str | Path) -> str:
     return f"{some([f'row {table.rows[row]}' for row in np.flatnonzero(which)])} of {path}"
 
 
-def _numbers(table: RawTable, columns: Sequence[str]) -> Floats:
-    """Columns as numbers, (R, C); NaN where there is none."""
-    return np.array([[np.nan if (value := number(text)) is None else value for text in table[name]] for name in columns], np.float64).T
+def _values(task: Task, table: RawTable, columns: Sequence[str]) -> Floats:
+    """Columns of design variables as numbers, (R, V); a category also by its name."""
+    variables = zip(task.design_space.variables, columns, strict=True)
+    return np.stack([_numbers(table[column], variable.categories) for variable, column in variables], axis=1)
+
+
+def _numbers(texts: Texts, categories: Sequence[str] = ()) -> Floats:
+    """Texts as numbers, (R,), names as the numbers of their categories; NaN where there is none."""
+    known = {name.casefold(): float(i) for i, name in enumerate(categories)}
+    values = (known.get(text.strip().casefold()) if (value := number(text)) is None else value for text in texts)
+    return np.array([np.nan if value is None else value for value in values], np.float64)

@@ -218,7 +218,8 @@ class Sessions:
             raise Refused("full")
         number = row.number + 1
         seed = int(np.random.SeedSequence(row.seed, spawn_key=(number,)).generate_state(1, np.uint64)[0] >> 2)
-        fewest = [i for i in self.conditions if taken[i] == min(taken.values())]
+        least = min(taken[i] for i in self.conditions)
+        fewest = [i for i in self.conditions if taken[i] == least]
         chosen = fewest[int(generator(seed, "condition").integers(len(fewest)))]
         order = self.plan.conditions[self.conditions.index(chosen)].order_for(seed)
         values = {"label": f"{'s' if simulated else 'p'}{number:04d}", "key": _fingerprint(key), "seed": seed, "condition": chosen}

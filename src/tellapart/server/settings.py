@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -16,7 +16,14 @@ PROLIFIC = "https://app.prolific.com/submissions/complete?cc={code}"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_truth(cls, value: Any) -> Any:
+        if isinstance(value, bool):  # pydantic would take it for 0 or 1
+            raise ValueError("a number or a text, not true or false")
+        return value
 
 
 class Codes(_Strict):
@@ -102,7 +109,17 @@ def read_settings(folder: Path) -> Settings:
         raise StudyError("The settings are not valid TOML.", where=str(file), expected="text in UTF-8", got=error) from None
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
+        section, *keys = map(str, ("", *first["loc"]) if len(first["loc"]) == 1 else first["loc"])
+        key, where = ".".join(keys), f"{file}, [{section}]" if section else str(file)
         if first["type"] == "extra_forbidden":
-            raise StudyError(f"The key '{key}' is unknown.", where=str(file), fix=nearest(key, Settings.model_fields)) from None
-        raise StudyError(f"The value of '{key}' cannot be used.", where=str(file), expected=first["msg"], got=first["input"]) from None
+            raise StudyError(f"The key '{key}' is unknown.", where=where, fix=_fix(key, section)) from None
+        expected = first["msg"].removeprefix("Value error, ")
+        raise StudyError(f"The value of '{key}' cannot be used.", where=where, expected=expected, got=first["input"]) from None
+
+
+def _fix(key: str, section: str) -> str | None:
+    """The usual way out for a key that a section, or the file above all sections, does not know."""
+    if section and key in Settings.model_fields:
+        return f"'{key}' belongs above [{section}]: what stands below that line is part of it"
+    parts: dict[str, type[BaseModel]] = {"codes": Codes, "limits": Limits}
+    return nearest(key, parts.get(section, Settings).model_fields)

@@ -159,11 +159,10 @@ def session_of_key(connection: Connection, key: str, lock: bool = True) -> Sessi
 
 
 def places_taken(connection: Connection, ids: Sequence[int], simulated: bool, since: float) -> dict[int, int]:
-    """How many places of each condition are taken: by people who finished, or who gave a sign of life since then."""
+    """How many places of each condition are taken, older ones included: by people who finished, or who gave a sign of life since then."""
     holds = or_(sessions.c.status == FINISHED, and_(sessions.c.status == TAKING_PART, sessions.c.seen >= since))
     query = select(sessions.c.condition, func.count()).where(sessions.c.simulated == simulated, holds).group_by(sessions.c.condition)
-    taken = {int(condition): int(count) for condition, count in connection.execute(query)}
-    return {i: taken.get(i, 0) for i in ids}
+    return dict.fromkeys(ids, 0) | {int(condition): int(count) for condition, count in connection.execute(query)}
 
 
 def add_session(connection: Connection, identity: Identity, values: Mapping[str, Any]) -> Session:

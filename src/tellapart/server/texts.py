@@ -20,6 +20,8 @@ _IN_BRACES = re.compile(r"\{(\w+)\}")
 _OPEN = ("outcomes", "own")
 """Sections whose keys are the study's own."""
 
+_KINDS: Mapping[type, str] = {str: "a text, in quotes", list: "a list", dict: "a section"}
+
 _ON_PAGES = ("heading", "text", "pages", "again", "wrong", "close", "ask", "options")
 _EVERYWHERE = ("blocks", "points", "trials")
 _AT_A_BLOCK = ("block", "blocks", "done", "points", "trials")
@@ -50,7 +52,7 @@ class Question(BaseModel):
     @model_validator(mode="after")
     def _has_answer(self) -> Question:
         if self.answer >= len(self.options):
-            raise ValueError("an answer that is among the options")
+            raise ValueError(f"the answer is the number of an option, from 0 to {len(self.options) - 1}, not {self.answer}")
         return self
 
 
@@ -103,17 +105,23 @@ def write_texts(folder: Path) -> list[Path]:
 
 
 def _questions(given: Any, file: Path) -> tuple[Question, ...]:
-    try:
-        questions = tuple(Question.model_validate(question) for question in given)
-    except (ValidationError, TypeError) as error:
-        got = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise StudyError(
-            "A question about the instructions cannot be used.", where=f"{file}, [[question]]", expected="ask, options, answer", got=got
-        ) from None
+    where, expected = f"{file}, [[question]]", "ask, options, answer"
+    what = "A question about the instructions cannot be used."
+    if not isinstance(given, list):
+        raise StudyError(what, where=where, expected=expected, fix="begin each question with [[question]], in two brackets")
+    questions = []
+    for number, question in enumerate(given, 1):
+        try:
+            questions.append(Question.model_validate(question))
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"]))
+            got = f"question {number}{', ' + key if key else ''}: {first['msg'].removeprefix('Value error, ')}"
+            raise StudyError(what, where=where, expected=expected, got=got) from None
     for question in questions:
         for key, value in (("ask", question.ask), ("options", question.options)):
-            _check_numbers("question", key, value, f"{file}, [[question]]")
-    return questions
+            _check_numbers("question", key, value, where)
+    return tuple(questions)
 
 
 def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, section: str = "") -> dict[str, Any]:
@@ -125,9 +133,11 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any], file: Path, sect
             raise StudyError(f"The text '{key}' is unknown.", where=where, fix=nearest(key, usual))
         if key in usual and type(value) is not type(usual[key]):
             raise StudyError(
-                f"The text '{key}' is of another kind.", where=where, expected=type(usual[key]).__name__, got=type(value).__name__
+                f"The text '{key}' is of another kind.", where=where, expected=_KINDS[type(usual[key])], got=_KINDS.get(type(value), value)
             )
         if section not in _OPEN:  # a screen of one's own fills in what it likes
+            if isinstance(value, list) and not all(isinstance(text, str) for text in value):
+                raise StudyError(f"The text '{key}' is of another kind.", where=where, expected="a list of texts, in quotes", got=value)
             _check_numbers(section, key, value, where)
         merged[key] = _merged(usual[key], value, file, key) if isinstance(value, dict) and section not in _OPEN else value
     return merged

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...files import written_whole
+from ...tasks.space import Variable
 from ..plan import Plan
 
 
@@ -27,6 +28,7 @@ def described(plan: Plan) -> dict[str, Any]:
         for condition in plan.conditions
     ]
     head = {"study": plan.study.name, "task": task.name, "blocks": task.blocks, "variables": list(space.names)}
+    head["categories"] = {variable.name: list(variable.categories) for variable in space.variables if variable.categories}
     return {**head, "fields": fields, "models": [model.name for model in plan.study.models], "conditions": conditions}
 
 
@@ -38,16 +40,21 @@ def write_json(plan: Plan, out: Path, seed: int) -> None:
 
 def write_conditions(plan: Plan, out: Path, seed: int) -> None:
     """PsychoPy's conditions file: one row for each block of each condition, in the order of play; columns are names that Python allows."""
-    task = plan.task
-    names = ["condition", "position", "block", "trials", *(identifier(name) for name in task.design_space.names)]
+    task, variables = plan.task, plan.task.design_space.variables
+    names = ["condition", "position", "block", "trials", *(identifier(variable.name) for variable in variables)]
     with written_whole(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened)
         writer.writerow(names)
         for condition in plan.conditions:
             lengths = task.lengths(condition.design[None])[0]
             for position, block in enumerate(condition.order_for(seed)):
-                row = [f"{value:.10g}" for value in condition.design[block]]
+                row = [_written(variable, value) for variable, value in zip(variables, condition.design[block], strict=True)]
                 writer.writerow([condition.name, position, block, int(lengths[block]), *row])
+
+
+def _written(variable: Variable, value: float) -> str:
+    """A value as an experiment in another program shows it: a category by its name."""
+    return variable.categories[int(value)] if variable.categories else f"{value:.10g}"
 
 
 def identifier(name: str) -> str:

@@ -4,6 +4,7 @@
     README.md, CHANGES.md
     data/subject-p0001_session-1_data.csv, …      one file for each participant
     materials/design.json
+    materials/earlier-attempts.csv      trials of blocks that were begun anew, if there are any; not under data/, where they would count
 
 `problems` checks what the specification (1.5) calls errors; each problem begins with the specification's own name for it.
 """
@@ -14,7 +15,7 @@ import csv
 import json
 import re
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 from ...errors import DataError
 from ...study import Study
@@ -36,6 +37,7 @@ _WORDS = {
     "finished": "Did the participant finish the experiment?",
     "model": "Model of a simulated participant.",
 }
+_PARAMETER = "Parameter of the simulated participant's model."
 
 
 def write_psychds(study: Study, people: Collected, earlier: Collected, out: Path) -> list[Path]:
@@ -54,6 +56,10 @@ def write_psychds(study: Study, people: Collected, earlier: Collected, out: Path
         "CHANGES.md": "# Changes\n\nFirst version.\n",
         "materials/design.json": json.dumps({"participants": dict(zip(people.labels, _plain(people.designs), strict=True))}, indent=1),
     }
+    if earlier.rows:
+        name = "materials/earlier-attempts.csv"
+        texts[name] = earlier.table().to_csv(index=False)
+        texts["README.md"] += f"Trials of blocks that were begun anew are kept apart, in `{name}`.\n"
     for name, text in texts.items():
         (out / name).write_text(text + ("" if text.endswith("\n") else "\n"), encoding="utf-8")
     wrong = problems(out)
@@ -63,9 +69,11 @@ def write_psychds(study: Study, people: Collected, earlier: Collected, out: Path
 
 
 def _description(study: Study, columns: list[str]) -> dict[str, Any]:
-    fields = {f.name: f"{'Response' if f.by == 'participant' else 'Outcome'}: {f.allowed}." for f in study.task.fields}
-    words = {**_WORDS, **fields}
-    variables = [{"@type": "PropertyValue", "name": name, "description": words.get(name) or _other(name)} for name in columns]
+    task = study.task
+    fields = {f.name: f"{'Response' if f.by == 'participant' else 'Outcome'}: {_named(f.labels) or f.allowed}." for f in task.fields}
+    settings = {f"design.{v.name}": f"Setting of the block: {v.name}, {v.allowed}." for v in task.design_space.variables}
+    words = {**_WORDS, **fields, **settings}
+    variables = [{"@type": "PropertyValue", "name": name, "description": words.get(name, _PARAMETER)} for name in columns]
     description = (
         f"Behavior of participants in the task '{study.task.name}', collected to {study.goal} {', '.join(m.name for m in study.models)}."
     )
@@ -73,12 +81,8 @@ def _description(study: Study, columns: list[str]) -> dict[str, Any]:
     return {"@context": "https://schema.org/", "@type": "Dataset", **kept}
 
 
-def _other(name: str) -> str:
-    return (
-        f"Setting of the block: {name.removeprefix('design.')}."
-        if name.startswith("design.")
-        else "Parameter of the simulated participant's model."
-    )
+def _named(labels: Sequence[str]) -> str:
+    return " or ".join(f"{i} ({name})" for i, name in enumerate(labels))
 
 
 def _plain(designs: Any) -> list[Any]:
