@@ -24,6 +24,7 @@ CONVENTIONS = ("paper", "released")
 class BanditModel(IntegratedModel):
     """A model of a bandit with wins and losses, with a compiled simulator and replay."""
 
+    resets: ClassVar[bool] = True
     _choose: ClassVar[Any]
     _describe: ClassVar[Any]
 

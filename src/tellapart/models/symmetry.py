@@ -43,10 +43,16 @@ def broken_symmetries(model: Model, task: Task, seed: int = 0, n: int = 400) -> 
 
 
 def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool:
-    """Do blocks that the task says can change places matter to the model in their order? An agent says so itself: memory goes on."""
+    """Do blocks that the task says can change places matter to the model in their order?"""
     if not task.design_space.symmetry.blocks or task.blocks == 1:
         return False
-    return not getattr(shipped_with(model), "resets", True) or _broken(model, task, seed, n, "blocks", ())
+    return begins_anew(model) is False or _broken(model, task, seed, n, "blocks", ())
+
+
+def begins_anew(model: Model) -> bool | None:
+    """Does the model begin each block with a new state? Agents say so; None where nobody knows."""
+    says: bool | None = getattr(shipped_with(model), "resets", None)
+    return says
 
 
 def _relabellings(task: Task) -> list[tuple[str, ...]]:

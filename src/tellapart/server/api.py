@@ -177,7 +177,8 @@ def participant_api(sessions: Sessions) -> APIRouter:
         """What the page needs before anybody takes part: words and how the screen is answered, nothing of the design."""
         plan = sessions.plan
         numbers = {"practice": plan.settings.practice, "blocks": plan.task.blocks, "trials": plan.task.trials}
-        return {"study": plan.study.name, "texts": plan.texts.public(), "screen": look_of(plan), **numbers}
+        waits = {"waits": plan.settings.policy_seconds}  # the page is no less patient than the server
+        return {"study": plan.study.name, "texts": plan.texts.public(), "screen": look_of(plan), **numbers, **waits}
 
     @api.post("/start")
     async def start(body: StartBody) -> Started:

@@ -122,6 +122,9 @@ class Asking:
         row, space = np.asarray(given, dtype=np.float64), self._task.design_space
         if row.shape != designs[block].shape or not all(v.allows(row[i]) for i, v in enumerate(space.variables)):
             raise ValueError(f"not a row of the design: {row.tolist()}")
+        follows = Candidates(self._task, designs[:block]).allowed(row[None], np.random.default_rng(0))[0] if space.constraints else row
+        if not np.allclose(follows, row):
+            raise ValueError(f"not a row that may follow the blocks before it: {row.tolist()}")
         changed = designs.copy()
         changed[block] = row
         self._task.screen.rehearse(self._task, row, int(self._task.lengths(changed[None])[0, block]))

@@ -76,7 +76,8 @@ class Settings(_Strict):
     Arguments:
         participants: How many people at most; 0 for no limit. Places of those who left are free again.
         order: Of the blocks: "designed", "counterbalanced" (each block equally often in each place and after each other one), or
-            "random" (drawn for each participant); "counterbalanced" where the task says that blocks are exchangeable, if not given.
+            "random" (drawn for each participant). If not given, "counterbalanced" where the task says that blocks are exchangeable
+            and every model that it begins each of them anew.
         practice: Trials of practice.
         place_minutes: After so long without a sign of life a participant's place goes to another one.
         resume_minutes: Who is back within these goes on at the trial where they were; later the block begins anew.

@@ -128,6 +128,7 @@ class Taking {
         await this.trial(block, t, shown);
       }
       await this.host.flush();
+      this.complain(); // an answer that nobody waited for may have been refused
     } catch (refusal) {
       if (refusal.reason !== "order") throw refusal;
     }
@@ -155,6 +156,11 @@ class Taking {
     const context = this.context({ stimulus: shown.get(t) ?? {}, options: block.options, position: block.position, trial: t, trials: block.trials, save, practice: false });
     const data = await this.stage.show(this.screen.trial(context));
     if (!saved) await save(data.response ?? null, data.rt == null ? null : data.rt / 1000); // a screen that leaves saving to us
+    this.complain();
+  }
+
+  // Raise what became of an answer, once.
+  complain() {
     const { problem } = this;
     this.problem = null;
     if (problem) throw problem;

@@ -2,7 +2,7 @@
 // has said that they are kept.
 import { whoever } from "./who.js";
 
-const PATIENCE = 10_000; // milliseconds for one request
+const PATIENCE = 10_000; // milliseconds for one request, beyond what the server itself waits for
 const ALIVE = 15_000; // between signs of life
 
 export class Refusal extends Error {
@@ -38,11 +38,16 @@ export class Server {
     if (person) this.who.prolific = { person, study, submission };
     this.keep = new Keep(`tellapart:${location.pathname}:${person ?? participant ?? "browser"}:`);
     this.key = null;
+    this.patience = PATIENCE;
     this.waiting = new Map();
     this.onnetwork = () => {};
   }
 
-  experiment() { return this.ask("api/experiment"); }
+  async experiment() {
+    const experiment = await this.ask("api/experiment");
+    this.patience = PATIENCE + 1000 * experiment.waits;
+    return experiment;
+  }
   consented() { return this.keep.get("consented") === true; }
   forget() { ["consented", "session", "outbox"].forEach((name) => this.keep.set(name, null)); }
 
@@ -157,11 +162,12 @@ export class Server {
   async ask(path, body) {
     for (let failures = 0; ; failures++) {
       try {
-        const response = await fetch(path, this.request(body, { signal: AbortSignal.timeout(PATIENCE) }));
+        const response = await fetch(path, this.request(body, { signal: AbortSignal.timeout(this.patience) }));
         const content = await response.json();
         if (failures) this.onnetwork(true);
         if (response.ok) return content;
         if (content.reason && !["failed", "too_often"].includes(content.reason)) throw new Refusal(content);
+        if (failures > 1) this.onnetwork(false); // a fault that lasts is not passed over in silence
       } catch (error) {
         if (error instanceof Refusal) throw error;
         this.onnetwork(false);
