@@ -59,6 +59,20 @@ def test_what_was_recorded_can_be_followed():
     np.testing.assert_array_equal(environment.behavior.mask[:, 0, 0], [True, False])
 
 
+def test_rules_that_remember_are_told_who_missed():
+    told = []
+
+    class Counting(type(BANDIT.environment(DESIGN, np.random.default_rng(0)))):
+        def learn(self, responses, outcomes):
+            told.append(self.missed.tolist())
+
+    task = ta.BernoulliBandit(2, 1, 2)
+    environment = Counting(task, np.full((2, 1, 2), 0.5), np.random.default_rng(0))
+    environment.follow({"choice": np.array([0, 1])}, {"reward": np.array([1, 0])}, missed=[False, True])
+    environment.follow({"choice": np.array([0, 1])}, {"reward": np.array([1, 0])})
+    assert told == [[False, True], [False, False]]
+
+
 def test_missed_trials_record_nothing():
     environment = BANDIT.environment(np.broadcast_to(DESIGN, (2, 2, 2)), np.random.default_rng(1))
     environment.step({"choice": [1, 99]}, missed=[False, True])

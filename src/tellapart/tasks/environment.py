@@ -46,13 +46,15 @@ class Environment(ABC):
         self._recorded = task.nothing(len(designs))
         self.state: dict[str, NDArray[Any]] = {}
         """What the rules themselves have to remember, beyond what was recorded; saved and restored with the rest."""
+        self.missed = np.zeros(len(designs), bool)
+        """Who gave no response in the trial that `learn` is told of, (N,): what stands there in the place of their responses says nothing."""
 
     @abstractmethod
     def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
         """Draw the outcomes of the present trial for these responses, (N,) each, given all that was recorded before."""
 
     def learn(self, responses: Values, outcomes: Values) -> None:  # noqa: B027  (a hook: most rules remember nothing)
-        """Bring `state` up to date after a trial; for rules that depend on what happened before."""
+        """Bring `state` up to date after a trial; for rules that depend on what happened before. Who gave no response is in `missed`."""
 
     @property
     def done(self) -> bool:
@@ -91,7 +93,7 @@ class Environment(ABC):
         played = played if missed is None else played & ~np.asarray(missed, bool)
         for name, values in {**responses, **outcomes}.items():
             self._recorded.fields[name][at] = np.where(played, values, 0)
-        self._recorded.mask[at] = played
+        self._recorded.mask[at], self.missed = played, ~played
         self.learn(responses, outcomes)
         self.trial += 1
         if self.trial >= self.lengths[:, self.block].max(initial=0):
