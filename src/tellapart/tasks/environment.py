@@ -47,7 +47,7 @@ class Environment(ABC):
         self.state: dict[str, NDArray[Any]] = {}
         """What the rules themselves have to remember, beyond what was recorded; saved and restored with the rest."""
         self.missed = np.zeros(len(designs), bool)
-        """Who gave no response in the trial that `learn` is told of, (N,): what stands there in the place of their responses says nothing."""
+        """Who gave no response in the trial that `learn` is told of, (N,): what stands in the place of a response says nothing."""
 
     @abstractmethod
     def draw(self, responses: Values) -> dict[str, NDArray[Any]]:
