@@ -25,6 +25,7 @@ from ..progress import Progress, unheard
 from . import store
 from .agents import ByItself, ByLikelihood, LiveAgents, live_agents
 from .plan import Plan
+from .policy import planned
 from .sessions import Sessions
 from .store import Block
 
@@ -118,7 +119,8 @@ class Simulation:
         values = [{f"{model.name}.{name}": float(column[i]) for name, column in theta.items()} for i in range(n)]
         people = self._each(lambda parameters: self._start({"model": model.name, "parameters": parameters}), values)
         designs = np.stack([person.designs for person in people])
-        return _Group(self._plan, people, designs, live_agents(model, theta, designs, self._plan.task, rng), rng)
+        agents = live_agents(model, theta, designs, self._plan.task, rng, adaptive=self._plan.policy is not planned)
+        return _Group(self._plan, people, designs, agents, rng)
 
     def _start(self, truth: Mapping[str, Any]) -> _Person:
         started = self._client.post("/researcher/simulated", self._token, {"name": secrets.token_hex(8), "truth": truth})
