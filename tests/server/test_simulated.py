@@ -185,6 +185,17 @@ def test_agents_see_the_blocks_that_were_chosen_for_them_also_without_outcomes(s
     assert people.behavior.fields["second"].all()
 
 
+def test_blocks_that_the_policy_did_not_give_are_counted(sqlite):
+    def fails(behavior, designs, block):
+        raise ValueError("no idea")
+
+    app = create_app(plan_of(questions(), [[[0.2], [0.3]]], policy=fails), sqlite, "the-token", seed=1)
+    with in_background(app, "127.0.0.1", 0) as address:
+        result = Simulation(app.state.sessions, address, "the-token", np.random.default_rng(3)).run(2)
+    assert len(result["fallbacks"]) == 4
+    assert "no idea" in result["fallbacks"][0]
+
+
 def test_simulated_people_are_apart_from_real_ones(sqlite):
     simulated(questions(), [[0.2], [0.8]], sqlite, 4)
     with sqlite.reading() as connection:

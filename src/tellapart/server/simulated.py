@@ -92,6 +92,7 @@ class Simulation:
     def __init__(self, sessions: Sessions, address: str, token: str, rng: np.random.Generator) -> None:
         self._sessions, self._plan, self._token, self._rng = sessions, sessions.plan, token, rng
         self._client, self._threads = Client(address), ThreadPoolExecutor(TOGETHER)
+        self._fallbacks: list[str] = []  # why each block that the policy did not give was the planned one
 
     def run(self, n: int, progress: Progress = unheard) -> dict[str, Any]:
         """Let `n` people take part from start to end, the models taking turns as often as their prior says."""
@@ -111,6 +112,7 @@ class Simulation:
             "finished": len(done),
             "trials": sum(d["trials"] for d in done),
             "labels": sorted(p.label for p in people),
+            "fallbacks": self._fallbacks,
         }
 
     def _group(self, model: Model, n: int, rng: np.random.Generator) -> _Group:
@@ -137,6 +139,7 @@ class Simulation:
         self._each(lambda person: self._ask(person, "block"), group.people)
         with self._sessions.database.reading() as connection:
             blocks = store.blocks_at(connection, [person.label for person in group.people], position)
+        self._fallbacks += [block.why for block in blocks if block.source == "fallback"]
         group.adapt(blocks, position)
         for trial in range(max(block.trials for block in blocks)):
             answers = group.answers(blocks, position, trial)
