@@ -150,8 +150,8 @@ def test_a_model_that_draws_its_own_outcomes_is_refused():
         live_agents(alone(), {"x": np.ones(1)}, np.full((1, 1, 2), 0.5), task, np.random.default_rng(0))
 
 
-def simulated(study, design, database, n, seed=3):
-    app = create_app(plan_of(study, [design]), database, "the-token", seed=1)
+def simulated(study, design, database, n, seed=3, policy=None):
+    app = create_app(plan_of(study, [design], policy=policy), database, "the-token", seed=1)
     with in_background(app, "127.0.0.1", 0) as address:
         result = Simulation(app.state.sessions, address, "the-token", np.random.default_rng(seed)).run(n)
     assert (result["finished"], result["participants"]) == (n, n)
@@ -178,6 +178,32 @@ def test_simulated_people_answer_questions_of_tasks_without_outcomes(sqlite):
     people = simulated(questions(), [[0.2], [0.8]], sqlite, 6)
     assert people.behavior.mask.all()
     assert {row["source"] for row in people.rows} == {"planned"}
+
+
+@ta.agent(name="doubter", parameters={"x": ta.Uniform(0, 1)})
+class Doubter:
+    """Says yes where the difference is above a half, whatever it was told."""
+
+    def choose(self, difference):
+        return 1.0 if difference > 0.5 else 0.0
+
+
+def test_agents_see_the_blocks_that_were_chosen_for_them_also_without_outcomes(sqlite):
+    study = ta.Study(questions().task, Doubter(), "estimate", name="doubts")
+    people = simulated(study, [[0.2], [0.3]], sqlite, 4, policy=lambda behavior, designs, block: np.array([0.9]))
+    assert {row["source"] for row in people.rows} == {"adapted"}
+    assert people.behavior.fields["second"].all()
+
+
+def test_blocks_that_the_policy_did_not_give_are_counted(sqlite):
+    def fails(behavior, designs, block):
+        raise ValueError("no idea")
+
+    app = create_app(plan_of(questions(), [[[0.2], [0.3]]], policy=fails), sqlite, "the-token", seed=1)
+    with in_background(app, "127.0.0.1", 0) as address:
+        result = Simulation(app.state.sessions, address, "the-token", np.random.default_rng(3)).run(2)
+    assert len(result["fallbacks"]) == 4
+    assert "no idea" in result["fallbacks"][0]
 
 
 def test_simulated_people_are_apart_from_real_ones(sqlite):

@@ -162,6 +162,10 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
         result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study, seed)).run(n, report)
     trials = counted(result["trials"], "trial")
     words = f"{result['finished']} of {n} simulated people finished; {trials}, each on disk before it was acknowledged."
+    if late := result["fallbacks"]:
+        blocks = counted(n * experiment.plan.task.blocks, "block")
+        words += f"\nwarning: {len(late)} of {blocks} were not chosen but the planned ones: {late[0]}."
+        words += " policy_seconds in serve.toml gives a policy more time."
     show(result if as_json else f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
 
 

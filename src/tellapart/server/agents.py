@@ -8,7 +8,7 @@ time, in such a way that responses and outcomes together have exactly the distri
                        the likelihood counts the probability of outcomes: the sum is then a constant. For every model with a likelihood
                        whose response is one of a few.
     by environment     a model that plays through `task.environment` is handed one that asks the server.
-    by replay          where the task gives no outcomes, a whole experiment can be simulated beforehand.
+    by replay          where nothing depends on answers, neither outcomes nor blocks, a whole experiment can be simulated beforehand.
 
 Blocks and designs are in the order of play throughout.
 """
@@ -47,9 +47,11 @@ class LiveAgents(Protocol):
         ...
 
 
-def live_agents(model: Model, parameters: Parameters, designs: Floats, task: Task, rng: np.random.Generator) -> LiveAgents:
-    """Participants of a model, with parameters name to (n,), at designs (n, B, V)."""
-    if not task.outcomes:
+def live_agents(
+    model: Model, parameters: Parameters, designs: Floats, task: Task, rng: np.random.Generator, adaptive: bool = False
+) -> LiveAgents:
+    """Participants of a model, with parameters name to (n,), at designs (n, B, V), whose later blocks may change if it is adaptive."""
+    if not task.outcomes and not adaptive:
         return ByReplay(model, parameters, designs, task, rng)
     agent = shipped_with(model)
     if isinstance(agent, Agent):
@@ -57,6 +59,8 @@ def live_agents(model: Model, parameters: Parameters, designs: Floats, task: Tas
     discrete = all(f.kind in ("binary", "categorical") for f in (*task.responses, *task.outcomes))
     if isinstance(model, LikelihoodModel) and discrete:
         return ByLikelihood(model, parameters, designs, task, rng)
+    if not task.outcomes:
+        return ByReplay(model, parameters, designs, task, rng)
     if plays_through_environment(model, parameters, designs, task):
         return ByEnvironment(model, parameters, designs, task, rng)
     raise ModelError(

@@ -25,6 +25,7 @@ from ..progress import Progress, unheard
 from . import store
 from .agents import ByItself, ByLikelihood, LiveAgents, live_agents
 from .plan import Plan
+from .policy import planned
 from .sessions import Sessions
 from .store import Block
 
@@ -91,6 +92,7 @@ class Simulation:
     def __init__(self, sessions: Sessions, address: str, token: str, rng: np.random.Generator) -> None:
         self._sessions, self._plan, self._token, self._rng = sessions, sessions.plan, token, rng
         self._client, self._threads = Client(address), ThreadPoolExecutor(TOGETHER)
+        self._fallbacks: list[str] = []  # why each block that the policy did not give was the planned one
 
     def run(self, n: int, progress: Progress = unheard) -> dict[str, Any]:
         """Let `n` people take part from start to end, the models taking turns as often as their prior says."""
@@ -110,6 +112,7 @@ class Simulation:
             "finished": len(done),
             "trials": sum(d["trials"] for d in done),
             "labels": sorted(p.label for p in people),
+            "fallbacks": self._fallbacks,
         }
 
     def _group(self, model: Model, n: int, rng: np.random.Generator) -> _Group:
@@ -118,7 +121,8 @@ class Simulation:
         values = [{f"{model.name}.{name}": float(column[i]) for name, column in theta.items()} for i in range(n)]
         people = self._each(lambda parameters: self._start({"model": model.name, "parameters": parameters}), values)
         designs = np.stack([person.designs for person in people])
-        return _Group(self._plan, people, designs, live_agents(model, theta, designs, self._plan.task, rng), rng)
+        agents = live_agents(model, theta, designs, self._plan.task, rng, adaptive=self._plan.policy is not planned)
+        return _Group(self._plan, people, designs, agents, rng)
 
     def _start(self, truth: Mapping[str, Any]) -> _Person:
         started = self._client.post("/researcher/simulated", self._token, {"name": secrets.token_hex(8), "truth": truth})
@@ -135,6 +139,7 @@ class Simulation:
         self._each(lambda person: self._ask(person, "block"), group.people)
         with self._sessions.database.reading() as connection:
             blocks = store.blocks_at(connection, [person.label for person in group.people], position)
+        self._fallbacks += [block.why for block in blocks if block.source == "fallback"]
         group.adapt(blocks, position)
         for trial in range(max(block.trials for block in blocks)):
             answers = group.answers(blocks, position, trial)
