@@ -9,7 +9,8 @@ ROWS = [pytest.param(row, id=f"{heading}: {row.made}") for heading, rows in MIST
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_the_answer_is_the_one_in_the_table(row):
+def test_the_answer_is_the_one_in_the_table(row, monkeypatch):
+    monkeypatch.setattr("tellapart.testing.models.SECONDS", 0.1)  # a mistake of the table is seen in few people too
     code, text = answer_of(row)
     message = " ".join(text.split())
     assert code == 2, message

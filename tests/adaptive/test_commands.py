@@ -45,6 +45,13 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    """A signal is one number: few rows are enough for a first look."""
+    monkeypatch.setattr("tellapart.adaptive.by_answers.EVERYWHERE", 24)
+    monkeypatch.setattr("tellapart.adaptive.by_answers.SOME", 64)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("signals")

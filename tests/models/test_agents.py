@@ -488,6 +488,13 @@ def test_what_comes_next():
     np.testing.assert_allclose(person.probabilities(), shares[7, 0, 5], atol=1e-12)
 
 
+def test_what_comes_next_is_as_many_probabilities_as_there_are_choices():
+    short = made({"choose": lambda self: np.array([0.5, 0.5])})()
+    behavior = ta.Behavior({"choice": np.zeros((1, 2, 8), int), "reward": np.zeros((1, 2, 8), int)})
+    with pytest.raises(ValueError, match="as many probabilities"):
+        short.probabilities({"a": np.array([0.5])}, behavior, np.full((1, 2, 3), 0.5), SMALL)
+
+
 # ---- what cannot be compiled, and mistakes
 
 

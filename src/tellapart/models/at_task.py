@@ -22,7 +22,7 @@ from ..tasks.base import Task
 from ..tasks.environment import NoOutcomes
 from .base import Floats
 from .choices import drawn, log_share
-from .compiled import jitted, specialised, uncompiled, why_not
+from .compiled import WRITTEN, jitted, specialised, uncompiled, why_not
 from .failures import line_of, words
 from .kernel import Kernel, foresee, nothing, numbers_of
 from .roles import Roles, check_responses
@@ -102,7 +102,7 @@ class AtTask:
     def _functions(self, users: Mapping[str, Any]) -> dict[str, Any]:
         """The functions that `kernel.py` names, around those that the user wrote."""
         names = {**self._names, **users}
-        exec(compile(self._source(), f"<agent {self.roles.name}>", "exec"), names)  # text of our own: see below
+        exec(compile(self._source(), f"{WRITTEN}{self.roles.name}>", "exec"), names)  # text of our own: see below
         return {**{name: names[name] for name in MADE}, "returns": self._returns_state, "resets": self.roles.resets}
 
     def _source(self) -> str:

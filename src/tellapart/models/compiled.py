@@ -21,6 +21,10 @@ FOLDERS = ("models", "bandits")
 """Where compiled code of tellapart's own is: what was compiled before is not used again once a file there has changed."""
 COMPILED = ("math", "numba", "numpy", "tellapart")
 """Modules that the compiler knows."""
+WRITTEN = "<agent "
+"""How the file of functions begins that `at_task.py` writes, a line each: they become part of their callers before these are compiled."""
+ONLY_CALLED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Only compiled code calls these functions: what would let the interpreter call them takes a third of the time to compile them."""
 
 
 def specialised(loop: Any, **functions: Any) -> Any:
@@ -65,7 +69,8 @@ def _jitted(function: Any, done: dict[int, Any]) -> Any:
         cells = tuple(CellType(_jitted(cell.cell_contents, done)) for cell in function.__closure__ or ())
         names = {**function.__globals__, **called, "__name__": __name__}
         copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells or None)
-        done[id(function)] = nb.njit(error_model="numpy", boundscheck=True, forceinline=True)(copy)
+        how = "always" if function.__code__.co_filename.startswith(WRITTEN) else "never"
+        done[id(function)] = nb.njit(error_model="numpy", boundscheck=True, forceinline=True, inline=how, **ONLY_CALLED)(copy)
     return done[id(function)]
 
 

@@ -60,13 +60,13 @@ def play(
         score: log p(responses | outcomes, theta) of what was recorded, (N,); NaN if the rest could not be simulated.
     """
     n, blocks, _ = responses.shape
-    count = outcomes.shape[3]
+    count, none = outcomes.shape[3], int(np.int64(0))  # for the literal 0, each function would be compiled a second time
     outcome, memory = np.zeros(count), np.zeros(designs.shape[2])
     for i in range(n):
         person, own, luck, total = theta[i], streams[i, :1], streams[i, 1:], 0.0
-        state = begin(person, designs[i, 0], 0, numbers, own)
+        state = begin(person, designs[i, 0], none, numbers, own)
         for b in range(blocks):
-            design, seen = designs[i, b], 0
+            design, seen = designs[i, b], none
             memory[:] = 0.0
             if b > 0 and resets:
                 state = begin(person, design, b, numbers, own)
@@ -100,15 +100,19 @@ def play(
 def foresee(theta: Any, designs: Any, responses: Any, outcomes: Any, mask: Any, out: Any, numbers: Any) -> None:
     """Write the probabilities of all responses at each trial, given what was recorded before it, into out (N, B, T, K)."""
     n, blocks, trials = responses.shape
-    stream = np.zeros(1, np.uint64)
+    stream, none = np.zeros(1, np.uint64), int(np.int64(0))
     for i in range(n):
-        state = begin(theta[i], designs[i, 0], 0, numbers, stream)
+        state = begin(theta[i], designs[i, 0], none, numbers, stream)
         for b in range(blocks):
-            design, seen = designs[i, b], 0
+            design, seen = designs[i, b], none
             if b > 0 and resets:
                 state = begin(theta[i], design, b, numbers, stream)
             for t in range(trials):
-                out[i, b, t] = shares(theta[i], state, design, b, seen, numbers, stream)
+                chances = shares(theta[i], state, design, b, seen, numbers, stream)
+                if chances.size != out.shape[3]:
+                    raise ValueError("as many probabilities as there are choices")
+                for k in range(chances.size):
+                    out[i, b, t, k] = chances[k]
                 if mask[i, b, t]:
                     response = read(responses[i, b, t])
                     if returns:
