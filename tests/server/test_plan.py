@@ -42,6 +42,15 @@ def test_conditions_are_designs_in_orders():
     assert {tuple(drawn.order_for(seed)) for seed in range(20)} == {(0, 1), (1, 0)}
 
 
+def test_orders_that_are_alike_are_one_condition():
+    same = [[0.2, 0.5, 0.8]] * 2
+    assert [c.order for c in plan_of(bandit(), [same]).conditions] == [(0, 1)]
+    assert [c.order for c in plan_of(bandit(), [same], order="random").conditions] == [None]
+    three = [[0.2, 0.5, 0.8], [0.2, 0.5, 0.8], [0.1, 0.1, 0.9]]
+    played = [tuple(three[block][0] for block in c.order) for c in plan_of(bandit(blocks=3), [three]).conditions]
+    assert sorted(played) == [(0.1, 0.2, 0.2), (0.2, 0.1, 0.2), (0.2, 0.2, 0.1)]
+
+
 def test_blocks_that_cannot_change_places_are_left_in_order(monkeypatch):
     study = bandit()
     space = ta.DesignSpace(2, study.task.design_space.variables)
@@ -296,7 +305,14 @@ def test_what_is_vendored_is_as_it_was_published():
     assert all(name in pages for name in sums)
 
 
-@pytest.mark.parametrize("words", ['[pause]\ntext = "{bloks} of {blocks}"\n', '[instructions]\npages = ["one", "{bloks}"]\n'])
+@pytest.mark.parametrize(
+    "words",
+    [
+        '[pause]\ntext = "{bloks} of {blocks}"\n',
+        '[instructions]\npages = ["one", "{bloks}"]\n',
+        '[block]\ntext = "{bloks} of { blocks }"\n',
+    ],
+)
 def test_a_number_that_no_page_knows_is_refused(tmp_path, words):
     (tmp_path / "texts.toml").write_text(words)
     with pytest.raises(ta.StudyError) as error:

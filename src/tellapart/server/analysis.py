@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
@@ -97,11 +96,7 @@ class Analyst:
         return said
 
     def _work(self) -> None:
-        """Look every now and then, with the lowest claim on the processor."""
-        try:
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15)
-        except (AttributeError, OSError):
-            log.debug("the analysis runs at the usual priority")
+        """Look every now and then. At the usual priority: a thread that has to wait for the processor would hold up all the others."""
         while not self._stopped.wait(EVERY):
             try:
                 self.look()

@@ -145,8 +145,13 @@ def conditions_of(study: Study, designs: Sequence[Floats], settings: Settings) -
     orders: list[tuple[int, ...] | None] = [None]
     if order != "random":
         orders = [*williams(task.blocks)] if order == "counterbalanced" else [tuple(range(task.blocks))]
-    pairs = [(design, way) for design in designs for way in orders]
+    pairs = [(design, way) for design in designs for way in _that_differ(design, orders)]
     return tuple(Condition(design, way, letters(i)) for i, (design, way) in enumerate(pairs))
+
+
+def _that_differ(design: Floats, orders: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...] | None]:
+    """One of the orders for each way in which the blocks of a design can follow each other: some may be alike."""
+    return list({design[list(way or ())].tobytes(): way for way in reversed(orders)}.values())[::-1]
 
 
 def _fixed_order(study: Study) -> str:

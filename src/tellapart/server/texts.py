@@ -15,7 +15,7 @@ from .settings import FILE as SETTINGS
 FILE = "texts.toml"
 USUAL = Path(__file__).with_name(FILE)
 
-_IN_BRACES = re.compile(r"\{(\w+)\}")
+_IN_BRACES = re.compile(r"\{(\s*\w+\s*)\}")
 
 _OPEN = ("outcomes", "own")
 """Sections whose keys are the study's own."""
