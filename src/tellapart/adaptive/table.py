@@ -20,6 +20,9 @@ from .belief import Belief
 LARGEST = 16_000_000
 """Numbers that the table of a model may hold."""
 
+TOGETHER = 4
+"""Rows that are computed at once: few enough for the processor's cache. Of many, memory would be asked for anew at every layer."""
+
 
 class Table:
     """The laws of answers at rows (C, V).
@@ -38,7 +41,7 @@ class Table:
     @torch.no_grad()
     def _laws(self) -> list[Tensor]:
         """p, for each model (C, O, J)."""
-        pieces, parts = np.array_split(self.rows, max(1, len(self.rows) // 64)), []
+        pieces, parts = np.array_split(self.rows, max(1, len(self.rows) // TOGETHER)), []
         for law, known in zip(self.answers.laws, self.answers.points_known, strict=True):
             z = torch.from_numpy(known.astype(np.float32))
             laws = [law(z, self.answers.described(piece, self.block)[:, None]).exp() for piece in pieces]
