@@ -66,6 +66,7 @@ FEWER = {
     "groups.population": {"GROUPS": 20, "SWEEPS": 20},
     "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
     "groups.predictive": {"SIMULATED": 600},
+    "testing.models": {"SECONDS": 0.1},  # what plain Python may take: few people say it too
 }
 """How much is looked at or drawn inside of commands that have no option for it."""
 SHARED = ("design", "report", "validate")
