@@ -37,8 +37,8 @@ from .looking import Effort
 EVERYWHERE = 32
 """Rows of the first look."""
 
-DRAWS = (64, 128, 384)
-"""Draws from the posterior for the first look, for looking around, and for the last word: what two cores manage in a second."""
+DRAWS = (48, 96, 256)
+"""Draws from the posterior for the first look, for looking around, and for the last word: what two cores manage in half a second."""
 
 LOOKING, TELLING = (81, 85), (88, 89)
 """Streams of random numbers, of people and of what they do next: by which a block is chosen, and by which it is said what it tells."""
@@ -57,7 +57,7 @@ class ByContinuations:
     estimator: Estimator
     state: Estimator
     seed: int
-    effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.1, 0.03), finalists=3))
+    effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.08,), finalists=3))
 
     @property
     def task(self) -> Task:
