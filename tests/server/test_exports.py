@@ -160,6 +160,17 @@ def test_rules_that_only_the_server_knows_cannot_be_handed_over(tmp_path):
         write_folder(plan(), tmp_path / "out", 1)
 
 
+def test_a_number_that_is_typed_elsewhere_is_handed_back_by_the_name_of_its_field(tmp_path):
+    class Guessing(type(questions().task)):
+        fields = property(lambda task: (ta.Field("guess", "real"),))
+        screen = property(lambda task: ta.Screen("number", answer="number"))
+
+    task = Guessing()
+    write_folder(plan_of(ta.Study(task, questions().models), [[[0.2], [0.8]]], practice=1, order="designed"), tmp_path / "out", 1)
+    assert json.loads((tmp_path / "out" / "experiment.json").read_text())["screen"]["field"] == "guess"
+    assert "[this.all.screen.field]: answer" in (tmp_path / "out" / "main.js").read_text()
+
+
 def test_what_there_is_not_is_explained(folder, tmp_path):
     from tellapart.server.serving import open_database
 

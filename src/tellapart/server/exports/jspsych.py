@@ -47,7 +47,8 @@ def write_folder(plan: Plan, out: Path, seed: int) -> None:
 
 def experiment(plan: Plan, seed: int) -> dict[str, Any]:
     """All that the page needs to run by itself."""
-    look = {**look_of(plan), "seconds": plan.screen.seconds}
+    read = plan.screen.answer == "number" and plan.screen.read is None  # what a text means is told by the study's own code, afterwards
+    look = {**look_of(plan), "seconds": plan.screen.seconds, "field": plan.screen.field_of(plan.task).name if read else "answer"}
     texts = {**plan.texts.public(), "answers": [question.answer for question in plan.texts.questions]}
     numbers = {"practice": plan.settings.practice, "blocks": plan.task.blocks, "trials": plan.task.trials}
     links = {kind: plan.settings.codes.link(kind) for kind in ("completion", "screen_out", "no_consent")}

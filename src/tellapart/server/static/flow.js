@@ -93,7 +93,7 @@ class Taking {
     await this.page("practice", [this.texts.practice.start]);
     await this.introduce(given.introduction, { practice: true });
     for (const [t, stimulus] of given.stimuli.entries()) {
-      bar({ at: t, of: given.stimuli.length, where: this.texts.practice.heading });
+      bar({ at: t, of: given.stimuli.length, where: fill(this.texts.practice.heading, this.values()) });
       const save = async (answer) => ({ outcomes: given.outcomes[t]?.[answer] ?? {} });
       await this.stage.show(this.screen.trial(this.context({ stimulus, options: given.options, position: 99, trial: t, trials: given.stimuli.length, save, practice: true })));
     }

@@ -68,7 +68,7 @@ class Alone {
 
   async save(position, attempt, trial, answer, seconds) {
     const { state } = this, block = this.blocks[position], outcomes = {};
-    const means = answer === null ? {} : { ...(block.means[trial]?.[answer] ?? { answer }) };
+    const means = answer === null ? {} : { ...(block.means[trial]?.[answer] ?? { [this.all.screen.field]: answer }) };
     if (this.all.screen.seconds && answer !== null) means[this.all.screen.seconds] = seconds;
     if (block.pay && answer !== null) outcomes[this.all.screen.outcomes[0]] = Number(Math.random() < block.pay[answer]);
     const design = Object.fromEntries(this.all.variables.map((name, i) => [`design.${name}`, block.row[i]]));
