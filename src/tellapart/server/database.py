@@ -208,8 +208,9 @@ def _engine(url: str) -> Engine:
     if kind == "sqlite":
         return _sqlite(parsed)
     if kind == "postgresql":
-        # as many connections as there are threads for requests, all of them kept: to open one costs more than a trial does. None is tried
-        # out before it is used: where the database was restarted, a request fails, all are renewed, and the page asks again
+        # a few connections, all of them kept: to open one costs more than a trial does, and more of them would only wait for each other's
+        # turn of the processor. None is tried out before it is used: where the database was restarted, a request fails, all are renewed,
+        # and the page asks again
         alive = {
             "connect_timeout": 10,
             "keepalives_idle": 30,
@@ -217,7 +218,7 @@ def _engine(url: str) -> Engine:
             "keepalives_count": 3,
             "tcp_user_timeout": WAIT * 1000,
         }
-        pool: dict[str, Any] = {"pool_size": 40, "max_overflow": 20, "connect_args": alive}  # a host that vanished is given up soon
+        pool: dict[str, Any] = {"pool_size": 8, "max_overflow": 0, "connect_args": alive}  # a host that vanished is given up soon
         return create_engine(parsed.set(drivername="postgresql+psycopg"), hide_parameters=True, **pool)
     raise StudyError("This kind of database is not served.", expected="sqlite or postgresql", got=kind)
 
