@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Collection
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from ..behavior import Behavior
 from ..tasks.base import Task
 from ..tasks.space import Floats
-from .store import FINISHED
+from .store import FINISHED, last_attempt
 from .tables import blocks, conditions, sessions, trials
 
 if TYPE_CHECKING:
@@ -96,14 +96,11 @@ def _people(connection: Connection, simulated: bool | None, finished: bool) -> l
 
 def _blocks(connection: Connection, ids: list[int], earlier: bool) -> list[Any]:
     """The blocks of the last attempts, or of the earlier ones."""
-    last = select(blocks.c.session, blocks.c.position, func.max(blocks.c.attempt).label("last")).group_by(
-        blocks.c.session, blocks.c.position
-    )
-    inner = last.subquery()
-    same = (inner.c.session == blocks.c.session) & (inner.c.position == blocks.c.position)
+    last = last_attempt()
+    same = (last.c.session == blocks.c.session) & (last.c.position == blocks.c.position)
     columns = (blocks.c.session, blocks.c.position, blocks.c.attempt, blocks.c.block, blocks.c.row, blocks.c.source)
-    query = select(*columns).join(inner, same).where(blocks.c.session.in_(ids))
-    return list(connection.execute(query.where(blocks.c.attempt < inner.c.last if earlier else blocks.c.attempt == inner.c.last)))
+    query = select(*columns).join(last, same).where(blocks.c.session.in_(ids))
+    return list(connection.execute(query.where(blocks.c.attempt < last.c.attempt if earlier else blocks.c.attempt == last.c.attempt)))
 
 
 def _trials(connection: Connection, ids: list[int]) -> list[Any]:

@@ -13,7 +13,7 @@ from . import store
 from .analysis import Analyst
 from .sessions import Sessions
 from .store import FINISHED, SCREENED_OUT, TAKING_PART
-from .tables import blocks, conditions, sessions, trials
+from .tables import conditions, sessions, trials
 
 ACTIVE = 45
 """Seconds after which a participant without a sign of life counts as away; pages give one every 15 s."""
@@ -101,10 +101,9 @@ class Live:
 
     def _seconds(self, connection: Connection, ids: list[int]) -> dict[int, tuple[list[float], int, int]]:
         """Response times, and the numbers of trials and of missed ones, of participants; of the attempts that count."""
-        last = select(blocks.c.session, blocks.c.position, func.max(blocks.c.attempt).label("attempt"))
-        counts = last.where(blocks.c.session.in_(ids)).group_by(blocks.c.session, blocks.c.position).subquery()
-        same = and_(*(counts.c[name] == trials.c[name] for name in ("session", "position", "attempt")))
-        query = select(trials.c.session, trials.c.seconds, trials.c.missed).join(counts, same)
+        last = store.last_attempt()
+        same = and_(*(last.c[name] == trials.c[name] for name in ("session", "position", "attempt")))
+        query = select(trials.c.session, trials.c.seconds, trials.c.missed).join(last, same).where(trials.c.session.in_(ids))
         times: dict[int, list[float]] = {i: [] for i in ids}
         count, unanswered = dict.fromkeys(ids, 0), dict.fromkeys(ids, 0)
         for session, seconds, missed in connection.execute(query):

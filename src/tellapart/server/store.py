@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Literal, Mapping, Sequence
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Subquery, and_, bindparam, delete, func, insert, or_, select, update
 
 from ..errors import StudyError
 from ..tasks.space import Floats
@@ -239,8 +239,15 @@ def points_of(connection: Connection, session: int, field: str) -> float:
 
 def last_attempts(connection: Connection, session: int) -> dict[int, int]:
     """The last attempt at each position."""
-    query = select(blocks.c.position, func.max(blocks.c.attempt)).where(blocks.c.session == session).group_by(blocks.c.position)
+    last = last_attempt()
+    query = select(last.c.position, last.c.attempt).where(last.c.session == session)
     return {int(position): int(attempt) for position, attempt in connection.execute(query)}
+
+
+def last_attempt() -> Subquery:
+    """The attempt that counts at each position of each session: session, position, attempt."""
+    last = select(blocks.c.session, blocks.c.position, func.max(blocks.c.attempt).label("attempt"))
+    return last.group_by(blocks.c.session, blocks.c.position).subquery()
 
 
 def forget(connection: Connection, who: str) -> list[str]:
