@@ -207,6 +207,12 @@ def outbox(page):
     return page.evaluate(OUTBOX)
 
 
+def put_into_outbox(page, entries):
+    """Put entries, a JavaScript expression, in the place of what waits on the device."""
+    box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
+    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify({entries}))")
+
+
 def test_an_outcome_that_cannot_be_fetched_is_waited_for(context, bandit, sqlite):
     page = context.new_page()
     consent(page, bandit)
@@ -251,9 +257,7 @@ def test_an_answer_that_cannot_be_kept_takes_none_with_it_that_was_given_before(
     context.set_offline(True)
     for key in "121":
         choose(page, key)
-    box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
-    spoiled = f"({OUTBOX}).map((entry) => (entry.trial === 2 ? {{ ...entry, answer: 1e13 }} : entry))"
-    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify({spoiled}))")
+    put_into_outbox(page, f"({OUTBOX}).map((entry) => (entry.trial === 2 ? {{ ...entry, answer: 1e13 }} : entry))")
     page = closed_and_opened(context, page, asked)
     page.get_by_text("Question 2").wait_for()
     assert outbox(page) == []
@@ -268,9 +272,7 @@ def test_however_many_old_answers_are_refused_a_new_one_is_kept_at_once(context,
     choose(page, "1")
     page.get_by_text("Question 1").wait_for()
     old = "(attempt, trials) => trials.map((trial) => ({ label: 'p0001', position: 0, attempt, trial, answer: 0, seconds: 1 }))"
-    box = "Object.keys(localStorage).find((key) => key.endsWith('outbox'))"
-    many = f"[...({old})(0, Array.from({{ length: 300 }}, (_, i) => i + 50)), ...({old})(7, [1, 2])]"
-    page.evaluate(f"() => localStorage.setItem({box}, JSON.stringify({many}))")
+    put_into_outbox(page, f"[...({old})(0, Array.from({{ length: 300 }}, (_, i) => i + 50)), ...({old})(7, [1, 2])]")
     page = closed_and_opened(context, page, asked)
     page.get_by_text("Question 1").wait_for()
     assert outbox(page) == []

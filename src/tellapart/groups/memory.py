@@ -8,18 +8,16 @@ before? A model that remembers, and is no agent, cannot be put into the state in
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from ..bandits.model import BanditModel
 from ..behavior import Behavior
 from ..errors import ModelError
 from ..models.agents import Agent
 from ..models.base import Model
 from ..models.failures import attempt
+from ..models.symmetry import begins_anew
 from ..models.with_priors import shipped_with
 from ..priors import sample_priors
 from ..tasks.base import Task
@@ -52,10 +50,10 @@ def check_memory(model: Model, task: Task, seed: int) -> None:
 
 def memory_of(model: Model, task: Task, seed: int) -> str:
     """How it is known that a model carries memory from block to block, in words; empty if it does not."""
-    agent: Any = shipped_with(model)
-    if isinstance(agent, Agent):
-        return "" if agent.resets else "resets=False"
-    if isinstance(agent, BanditModel) or task.blocks == 1:
+    anew = begins_anew(model)
+    if anew is not None:
+        return "" if anew else "resets=False"
+    if task.blocks == 1:
         return ""
     correlation, p = remembers(model, task, np.random.default_rng([seed, 91]))
     told = f"with the same parameters, what it does in a block goes with what happened in the one before (correlation {correlation:.2f})"
