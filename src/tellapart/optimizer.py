@@ -49,22 +49,28 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Move all weights that have a gradient."""
         for group in self.param_groups:
+            # small matrices of one shape are moved together: an operation on them costs more than its arithmetic
+            alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
             for weight in group["params"]:
-                if weight.grad is not None:
-                    move = _orthogonal_step if _is_matrix(weight) else _adam_step
-                    weight.sub_(move(weight.grad, self.state[weight], group), alpha=group["lr"])
+                if weight.grad is not None and _is_matrix(weight):
+                    alike.setdefault(weight.shape, []).append((weight, _ahead(weight.grad, self.state[weight], group)))
+                elif weight.grad is not None:
+                    weight.sub_(_adam_step(weight.grad, self.state[weight], group), alpha=group["lr"])
+            for shape, moved in alike.items():
+                steps = orthogonal(torch.stack([ahead for _, ahead in moved])) * (LIKE_ADAM * math.sqrt(max(shape)))
+                for (weight, _), step in zip(moved, steps, strict=True):
+                    weight.sub_(step, alpha=group["lr"])
 
 
 def _is_matrix(weight: Tensor) -> bool:
     return weight.ndim == 2 and min(weight.shape) > 1
 
 
-def _orthogonal_step(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
-    """The step of a matrix, for the learning rate 1."""
+def _ahead(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    """The momentum of a matrix as Nesterov takes it, a step ahead."""
     momentum: Tensor = state.setdefault("momentum", torch.zeros_like(gradient))
     momentum.lerp_(gradient, 1 - group["momentum"])
-    ahead = gradient.lerp(momentum, group["momentum"])  # as Nesterov does
-    return orthogonal(ahead) * (LIKE_ADAM * math.sqrt(max(gradient.shape)))
+    return gradient.lerp(momentum, group["momentum"])
 
 
 def _adam_step(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
@@ -78,19 +84,19 @@ def _adam_step(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -
     return torch.div(mean / (1 - first**steps), spread)
 
 
-def orthogonal(matrix: Tensor) -> Tensor:
-    """U V^T of a matrix U S V^T, nearly: singular values between about 0.7 and 1.2; small ones, far below the largest, stay smaller.
+def orthogonal(matrices: Tensor) -> Tensor:
+    """U V^T of matrices U S V^T, (..., m, n), nearly: singular values between about 0.7 and 1.2; those far below the largest stay smaller.
 
     All turns of the iteration are made on the small square M M^T, and M is multiplied once in the end.
     """
-    tall = matrix.shape[0] > matrix.shape[1]
-    wide = matrix.T if tall else matrix
-    wide = wide / (wide.norm() + 1e-12)
-    square, product = wide @ wide.T, torch.eye(len(wide), device=wide.device)
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    wide = matrices.mT if tall else matrices
+    wide = wide / (wide.norm(dim=(-2, -1), keepdim=True) + 1e-12)
+    square, product = wide @ wide.mT, torch.eye(wide.shape[-2], device=wide.device)
     a, b, c = COEFFICIENTS
     for _ in range(TURNS):
-        turn = torch.addmm(square, square, square, beta=b, alpha=c)
-        turn.diagonal().add_(a)
+        turn = c * (square @ square) + b * square
+        turn.diagonal(dim1=-2, dim2=-1).add_(a)
         product, square = turn @ product, turn @ square @ turn
     found: Tensor = product @ wide
-    return found.T if tall else found
+    return found.mT if tall else found

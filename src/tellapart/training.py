@@ -13,6 +13,7 @@ import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Callable, Iterator, Literal, Protocol
 
@@ -259,7 +260,8 @@ class Trainer:
                 break
         self.estimator.eval()
         if self.stopped or self.step >= self.steps:
-            self.estimator.settle(lambda: source.batch(self.step))
+            further = map(source.batch, count(self.step))
+            self.estimator.settle(lambda: next(further))
 
     def _move(self, batch: Batch) -> None:
         """One step of the optimizer."""

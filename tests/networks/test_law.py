@@ -44,7 +44,8 @@ def law_of(task, parameters=2, seed=0):
 def log_p(trials, law, behavior, z):
     designs = np.full((len(behavior), *trials.task.design_space.shape), 0.5)
     with torch.no_grad():
-        return law(trials.prepare(behavior, designs), torch.as_tensor(z, dtype=torch.float32)).numpy()
+        model = torch.zeros(len(behavior), dtype=torch.int64)
+        return law(trials.prepare(behavior, designs), torch.as_tensor(z, dtype=torch.float32), model).numpy()
 
 
 def test_probabilities_of_all_sequences_sum_to_one():
@@ -88,7 +89,7 @@ def test_no_trial_sees_a_later_one():
     for one in alike:
         one[:, :, 4:, -1] = 0.0  # the mask alone, so that what was recorded stays in sight
     with torch.no_grad():
-        one, two = (law(part, torch.as_tensor(z, dtype=torch.float32)) for part in alike)
+        one, two = (law(part, torch.as_tensor(z, dtype=torch.float32), torch.zeros(5, dtype=torch.int64)) for part in alike)
     torch.testing.assert_close(one, two)
 
 
@@ -135,7 +136,8 @@ def test_a_known_law_is_learned():
         optimizer.param_groups[0]["lr"] = 1e-2 * (1 - step / 150)
         behavior, z, _ = simulated(128)
         designs = np.full((128, 1, 2), 0.5)
-        loss = -law(trials.prepare(behavior, designs), torch.as_tensor(z, dtype=torch.float32)).mean() / 10
+        inputs, model = trials.prepare(behavior, designs), torch.zeros(128, dtype=torch.int64)
+        loss = -law(inputs, torch.as_tensor(z, dtype=torch.float32), model).mean() / 10
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

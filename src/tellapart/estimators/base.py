@@ -150,7 +150,7 @@ class Estimator(nn.Module, ABC):
         return next(self.parameters()).device
 
     def settle(self, further: Callable[[], Batch]) -> None:
-        """Choose what is chosen when training is over; `further` gives a batch that would have come next."""
+        """Choose what is chosen when training is over; each call of `further` gives a batch that would have come next."""
 
     def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         """What training minimises."""

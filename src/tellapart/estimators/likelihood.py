@@ -16,15 +16,17 @@ References:
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
-from typing import Any, Callable, ClassVar, Iterator
+from typing import Any, Callable, ClassVar, Iterator, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from ..behavior import Behavior
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
 from ..networks.heads import Classifier, Flow
@@ -34,7 +36,7 @@ from .base import Batch, Estimator
 from .posterior import PosteriorEstimator
 
 DRAWS = 32
-"""L."""
+"""L, unless an estimator is told otherwise."""
 
 TOGETHER = 256
 """Draws of all participants whose likelihood is computed at once: few enough for the processor's cache."""
@@ -42,8 +44,8 @@ TOGETHER = 256
 CORRECTED = 512
 """Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
 
-JUDGES = 256
-"""Participants by whom b is chosen."""
+JUDGES = 2
+"""Batches by which b is chosen."""
 
 TRUST = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
 """What b is chosen from."""
@@ -62,9 +64,12 @@ class LikelihoodEstimator(Estimator):
     steps: ClassVar[float] = 0.35
     sources: tuple[str, ...] = ("foster2020unified",)
 
+    encoder: Trials
+
     def __init__(self, question: Question, encoder: Encoder) -> None:
         trials = Trials(encoder)
         super().__init__(question, trials)
+        self.draws = DRAWS
         self.posterior = PosteriorEstimator(question, trials)
         del self.posterior.encoder
         self.posterior.__dict__["encoder"] = trials  # the same encoder, among whose weights it counts once
@@ -74,9 +79,29 @@ class LikelihoodEstimator(Estimator):
         self.asked = [[list(self.all.parameters(m)).index(name) for name in question.parameters(m)] for m in models]
         hidden = [m for m in models if self.widths[m] != len(self.asked[m])]
         self.nuisance = nn.ModuleDict({f"{m}": Flow(encoder.summaries, self.widths[m]) for m in hidden})
-        self.laws = nn.ModuleList(Law(trials, width) for width in self.widths)
+        self.law = Law(trials, max(self.widths), len(self.widths))
         self.trust: Tensor  # b, how far laws are trusted, (1,)
         self.register_buffer("trust", torch.tensor([0.8]))
+
+    @staticmethod
+    def corrects(estimator: Estimator) -> bool:
+        """Can a trained estimator be corrected by a law that is learned afterwards?"""
+        return isinstance(estimator.quick, PosteriorEstimator)
+
+    @classmethod
+    def around(cls, estimator: Estimator, seed: int) -> Self:
+        """One whose posterior is that of a trained estimator and stays as it is: the law is learned, and draws of nuisance parameters."""
+        if isinstance(estimator, cls):
+            made = copy.deepcopy(estimator)
+        else:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                made = cls(estimator.question, copy.deepcopy(estimator.encoder))
+            learned = {name: value for name, value in estimator.state_dict().items() if not name.startswith("encoder.")}
+            made.posterior.load_state_dict(learned)
+        for part in (made.encoder.inner, made.posterior):
+            part.requires_grad_(False)
+        return made.to(estimator.device)
 
     @property
     def quick(self) -> Estimator:
@@ -93,16 +118,16 @@ class LikelihoodEstimator(Estimator):
         for m, chosen in _each(batch, len(self.widths)):
             if f"{m}" in self.nuisance:
                 rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
-            read = chosen[: math.ceil(READ * len(chosen))]
-            inputs = batch.inputs[read]
-            log_p = self.laws[m](inputs, batch.v[read, : self.widths[m]])
-            rest = rest - log_p.sum() / inputs[..., -1].sum().clamp(min=1.0)
+        read = batch[: math.ceil(READ * len(batch))]  # the first of a batch are of all models, as all of it is
+        log_p = self.law(read.inputs, read.v, read.model)
+        rest = rest - log_p.sum() / read.inputs[..., -1].sum().clamp(min=1.0)
         return -bound + rest - rest.detach()
 
     def settle(self, further: Callable[[], Batch]) -> None:
         """Choose b."""
         trusts = torch.tensor(TRUST, device=self.device)
-        self.trust.copy_(trusts[self._bounds(further()[:JUDGES], trusts, _seeded(0)).mean(1).argmax()])
+        judges = Batch.concatenate([further() for _ in range(JUDGES)])
+        self.trust.copy_(trusts[self._bounds(judges, trusts, _seeded(0)).mean(1).argmax()])
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         return self._bounds(batch, self.trust, generator or _seeded(0)).squeeze(0)
@@ -110,7 +135,7 @@ class LikelihoodEstimator(Estimator):
     @torch.no_grad()
     def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
         """The bound for each b (G,) and participant, (G, N)."""
-        size, summaries = TOGETHER // DRAWS, self.encoder(batch.inputs)
+        size, summaries = max(1, TOGETHER // self.draws), self.encoder(batch.inputs)
         parts = (slice(start, start + size) for start in range(0, len(batch), size))
         return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
 
@@ -131,7 +156,7 @@ class LikelihoodEstimator(Estimator):
         return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        generator, size = _seeded(0), TOGETHER // DRAWS
+        generator, size = _seeded(0), max(1, TOGETHER // self.draws)
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
@@ -150,6 +175,14 @@ class LikelihoodEstimator(Estimator):
 
     def flow(self, inputs: Tensor, model: int) -> Any:
         return self.posterior.flow(inputs, model)
+
+    @torch.no_grad()
+    def propose(self, behavior: Behavior, designs: ArrayLike, draws: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+        """All parameters of each model, drawn from the flows of all of the N participants, (draws N, P) on the normal scale."""
+        summaries = torch.from_numpy(self.summaries(behavior, designs)).to(self.device)
+        random = _seeded(int(rng.integers(2**63)))
+        z = [self._flow(m).sample(summaries, draws, random) if p else summaries.new_zeros(1, 1, 0) for m, p in enumerate(self.widths)]
+        return [one.flatten(0, 1).double().cpu().numpy() for one in z]
 
     def _for_posterior(self, batch: Batch) -> Batch:
         """The batch with the parameters that are asked about alone."""
@@ -179,8 +212,8 @@ class LikelihoodEstimator(Estimator):
     def _contrast(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
         """log l(y | z) / mean of all weights, (G, N)."""
         ratio = self._flow(m).information(z, s)
-        own = self.laws[m](inputs, z) - ratio
-        everybody = torch.cat([self._weighed(m, inputs, s, DRAWS, generator)[1], own[None]])
+        own = self._log_p(m, inputs, z) - ratio
+        everybody = torch.cat([self._weighed(m, inputs, s, self.draws, generator)[1], own[None]])
         return b[:, None] * own + ratio - _log_mean(b, everybody)
 
     def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
@@ -189,7 +222,7 @@ class LikelihoodEstimator(Estimator):
         assert isinstance(classifier, Classifier)
         log_q = classifier(s) - self.posterior.log_prior
         for m in range(len(self.widths)):
-            log_ratio = self._weighed(m, inputs, s, DRAWS, generator)[1]
+            log_ratio = self._weighed(m, inputs, s, self.draws, generator)[1]
             evidence.append(_log_mean(b, log_ratio) + (1 - b[:, None]) * log_q[:, m])
         return torch.log_softmax(torch.stack(evidence, dim=-1) + self.posterior.log_prior, dim=-1)
 
@@ -201,8 +234,13 @@ class LikelihoodEstimator(Estimator):
             else:
                 z = self._flow(m).sample(s, draws, generator)
                 ratio = self._flow(m).information(z, s)
-            log_p = self.laws[m](inputs, z)
+            log_p = self._log_p(m, inputs, z)
         return z, log_p - ratio
+
+    def _log_p(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:
+        """log l(y | z) under model m, (..., N)."""
+        log_p: Tensor = self.law(inputs, z, torch.full((len(inputs),), m, device=inputs.device))
+        return log_p
 
     def _flow(self, m: int) -> Flow:
         """The flow of all parameters of model m."""

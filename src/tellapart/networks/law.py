@@ -71,6 +71,12 @@ class Trials(Encoder):
         self.inner.centre.copy_(self.centre[: self.own])
         self.inner.scale.copy_(self.scale[: self.own])
 
+    def learn_rest_of_scale(self, behavior: Behavior) -> None:
+        """Learn the range of what laws see alone: that of the encoder is what it was trained with."""
+        super().learn_scale(behavior)
+        self.centre[: self.own] = self.inner.centre
+        self.scale[: self.own] = self.inner.scale
+
 
 def responses_of(task: Task) -> tuple[Field | None, list[Field]]:
     """The response that is a choice among options, if there is one, and the others."""
@@ -89,24 +95,26 @@ def one_hot(behavior: Behavior, field: Field) -> NDArray[np.float32]:
 
 
 class Law(nn.Module):
-    """log p(responses | theta) of one model, up to what does not depend on theta.
+    """log p(responses | theta, model), up to what depends on neither: one network for all models, which is told which it is.
 
     Arguments:
         trials: What is seen of trials.
-        parameters: P.
+        parameters: P, of the model that has most.
+        models: M.
         width: Of hidden layers.
         units: Of the state of each option.
     """
 
-    def __init__(self, trials: Trials, parameters: int, width: int = 64, units: int = 24) -> None:
+    def __init__(self, trials: Trials, parameters: int, models: int = 1, width: int = 64, units: int = 24) -> None:
         super().__init__()
+        self.parameters_count, self.models = parameters, models
         self.own, self.widths, self.options, self.units = trials.own, trials.widths, trials.options, units
         *rest, outcomes, described, clock = trials.widths[1:]
         context = clock + trials.extra - 1
         _, others = responses_of(trials.task)
         self.numbers = [categories(f) == 0 for f in others]
         known = described // self.options + (self.options if self.options > 1 else 0) + context
-        self.theta = nn.Sequential(nn.Linear(max(parameters, 1), width), nn.SiLU())
+        self.theta = nn.Sequential(nn.Linear(parameters + models, width), nn.SiLU())
         self.begin = nn.Linear(width, units)
         self.happened = nn.Linear(2 * known + 1 + outcomes + sum(rest), 3 * units)
         self.by_theta = nn.Linear(width, 3 * units)
@@ -118,13 +126,14 @@ class Law(nn.Module):
         heads = [nn.Sequential(nn.Linear(g, width), nn.SiLU(), nn.Linear(width, n)) for g, n in zip(given, sizes, strict=True)]
         self.others = nn.ModuleList(heads)
 
-    def forward(self, inputs: Tensor, z: Tensor) -> Tensor:
-        """(..., N) for inputs (N, B, T, F) of `Trials.prepare` and parameters on the normal scale z (..., N, P)."""
+    def forward(self, inputs: Tensor, z: Tensor, model: Tensor) -> Tensor:
+        """(..., N) for inputs (N, B, T, F) of `Trials.prepare`, parameters on the normal scale z (..., N, P or fewer), and models (N,)."""
         seen, mask = inputs[..., self.own :], inputs[..., -1]
         *sizes, _ = self.widths
         chosen, *others, outcomes, described, context = seen[..., :-1].split([*sizes, seen.shape[-1] - 1 - sum(sizes)], dim=-1)
         known = self._known(described, context)
-        theta = self.theta(z if z.shape[-1] else z.new_zeros(*z.shape[:-1], 1))
+        which = nn.functional.one_hot(model, self.models).to(z).expand(*z.shape[:-1], -1)
+        theta = self.theta(torch.cat([nn.functional.pad(z, (0, self.parameters_count - z.shape[-1])), which], dim=-1))
         states = self._states(known, chosen, torch.cat([outcomes, *others], dim=-1), mask, theta)  # (..., N, B, T, K, U)
         mean = known.mean(-2, keepdim=True).expand_as(known)
         hidden = self.known(torch.cat([known, mean], dim=-1)) + self.of_theta(theta)[..., None, None, None, :]

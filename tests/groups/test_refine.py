@@ -1,0 +1,84 @@
+"""A learned likelihood corrects a network near the data: for people unlike the prior, and without touching the run's own network."""
+
+import numpy as np
+import pytest
+import torch
+
+import tellapart as ta
+from tellapart.groups.evidence import network_evidence
+from tellapart.groups.refine import refine
+from tellapart.information.exact import model_probabilities
+
+TASK, PEOPLE = ta.BernoulliBandit(2, 1, 10), 40
+
+
+@ta.agent(name="repeater", parameters={"stay": ta.Uniform(0, 1)})
+class Repeater:
+    """Repeats what won, as often as its parameter says; after a loss anything."""
+
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return state
+
+    def learn(self, state, choice, reward):
+        stay = self.stay if reward == 1 else 0.5
+        return np.where(np.arange(2) == choice, stay, 1 - stay)
+
+
+@ta.agent(name="chance", parameters={})
+class Chance:
+    """Any arm."""
+
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return state
+
+    def learn(self, state, choice, reward):
+        return state
+
+
+QUESTION = ta.Question((Repeater(), Chance()), "discriminate")
+
+
+def untrained(kind=ta.PosteriorEstimator):
+    """A network that has learned nothing."""
+    torch.manual_seed(1)
+    return kind(QUESTION, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8)).eval()
+
+
+@pytest.fixture(scope="module")
+def people():
+    """All of them repeat what won nearly always: the corner of the prior."""
+    designs = np.full((PEOPLE, 1, 2), 0.7)
+    return Repeater().simulate({"stay": np.full(PEOPLE, 0.97)}, designs, np.random.default_rng(2), TASK), designs
+
+
+def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_nothing(people):
+    behavior, designs = people
+    network = untrained()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    told = []
+    refined = refine(network, behavior, designs, steps=120, progress=lambda *parts: told.append(parts))
+    exact = model_probabilities(TASK, QUESTION, behavior, designs[0])
+    plain, corrected = (network_evidence(one, behavior, designs, 1).probabilities(QUESTION.prior) for one in (network, refined.estimator))
+    apart = [np.abs(probabilities - exact).mean() for probabilities in (plain, corrected)]
+    assert apart[0] > 0.2
+    assert apart[1] < 0.25 * apart[0]
+    assert refined.after > refined.before
+    assert refined.simulated > 120 * 256
+    assert "corrects the network; on other simulated people, information rose from" in refined.words
+    assert told[-1][0] == told[-1][1] == 120
+    for name, value in network.state_dict().items():
+        assert torch.equal(value, before[name]), name
+
+
+def test_a_network_without_a_posterior_is_left_as_it_is(people):
+    behavior, designs = people
+    critic = untrained(ta.InfoNCEEstimator)
+    refined = refine(critic, behavior, designs)
+    assert refined.estimator is critic
+    assert refined.words == "The answers are the network's own: the estimator 'infonce' is none that a learned likelihood corrects."
