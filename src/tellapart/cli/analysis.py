@@ -81,7 +81,8 @@ def analyse(
 
     Needs a finished run. Who took part and what is missing; which model each person follows; how frequent models are in the population
     (random effects, computed exactly); group parameters; groups, conditions and designs compared; whether the models describe the data;
-    a paragraph for the methods section. Likelihoods are used where every model has one; if not, the network is refined near the data.
+    a paragraph for the methods section. Likelihoods are used where every model has one; if not, one is learned near the data, in some
+    minutes, and corrects the network.
 
     \b
     Example:
