@@ -135,7 +135,7 @@ class LikelihoodEstimator(Estimator):
     @torch.no_grad()
     def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
         """The bound for each b (G,) and participant, (G, N)."""
-        size, summaries = max(1, TOGETHER // self.draws), self.encoder(batch.inputs)
+        size, summaries = max(8, TOGETHER // self.draws), self.encoder(batch.inputs)
         parts = (slice(start, start + size) for start in range(0, len(batch), size))
         return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
 
@@ -156,7 +156,7 @@ class LikelihoodEstimator(Estimator):
         return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        generator, size = _seeded(0), max(1, TOGETHER // self.draws)
+        generator, size = _seeded(0), max(8, TOGETHER // self.draws)
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 

@@ -98,9 +98,9 @@ def refine(
         trainer.run(people, round(FIRST * steps), progress=told)
         people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1]))
         trainer.run(people, progress=told)
+        judges = people.simulations(steps + JUDGES, near=False, size=JUDGES)
+        before, after = (one.pointwise(one.prepare(judges), accuracy=False).estimate().nats for one in (refined.quick, refined))
         refined.draws = DRAWS
-        judges = refined.prepare(people.simulations(steps + 1, near=False, size=JUDGES))
-        before, after = (one.pointwise(judges, accuracy=False).estimate().nats for one in (refined.quick, refined))
     return Refinement(refined if after > before else estimator, before, max(before, after), people.simulated)
 
 
