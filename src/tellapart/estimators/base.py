@@ -83,7 +83,7 @@ class Estimator(nn.Module, ABC):
     """What a study file calls the estimator."""
 
     sources: tuple[str, ...] = ()
-    """What to cite for it: keys of `report/citations.py`, or BibTeX."""
+    """What to cite for it: keys of `report/sources.bib`, or BibTeX."""
 
     learning_rate: ClassVar[float] = 1e-2
     """At its peak, where one estimator is trained for every design and no other rate is given."""
