@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..models.base import IntegratedModel, LikelihoodModel
-from ..models.evidence import have_likelihoods
+from ..models.evidence import have_likelihoods, log_likelihoods
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
 from .importance import Weighted, sharpened
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 NETWORK = 0.8
 """The share of draws that come from the network, where it has a posterior of the parameters."""
 
-TOGETHER = 20_000
-"""Pairs of a person and a draw whose likelihood is asked for at once."""
-
 WORK = 4_000_000
-"""Such pairs of a model, at most."""
+"""Pairs of a person and a draw whose likelihood is asked for, of a model, at most."""
 
 UNSURE = 0.3
 """The standard error of a log evidence from which on it cannot be told either: fewer than a dozen draws, 1 / error², carry the weight."""
@@ -160,7 +157,9 @@ def _weigh(
         log_mixture = np.logaddexp(np.log(NETWORK) + ratio, np.log(1 - NETWORK))
 
     def score(who: Counts, draws: Floats) -> Floats:
-        return _log_likelihoods(estimator, model, behavior[who], designs[who], draws)
+        theta = {name: prior.from_normal(draws[..., p]) for p, (name, prior) in enumerate(model.parameters.items())}
+        log_p = log_likelihoods(model, theta, behavior[who], designs[who], estimator.task)
+        return np.where(np.isnan(log_p), -np.inf, log_p)
 
     return sharpened(Weighted(z, score(np.arange(len(behavior)), z) - log_mixture), score, rng)
 
@@ -186,15 +185,3 @@ def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: F
             points = torch.from_numpy(person.astype(np.float32)).to(estimator.device)
             rows.append(flow.information(points, s.expand(len(points), -1)).double().cpu().numpy())
     return np.stack(rows)
-
-
-def _log_likelihoods(estimator: Estimator, model: LikelihoodModel, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
-    """log p(y_n | z_nl), (N, L)."""
-    people, count, size = z.shape
-    flat, whose = z.reshape(people * count, size), np.repeat(np.arange(people), count)
-    found = np.empty(people * count)
-    for start in range(0, len(whose), TOGETHER):
-        part = slice(start, start + TOGETHER)
-        theta = {name: prior.from_normal(flat[part, p]) for p, (name, prior) in enumerate(model.parameters.items())}
-        found[part] = model.log_likelihood(theta, behavior[whose[part]], designs[whose[part]], estimator.task)
-    return np.where(np.isnan(found), -np.inf, found).reshape(people, count)

@@ -1,4 +1,4 @@
-"""What to cite: each part of a search names its sources (`Search.sources`, …) by the keys of `sources.bib`, or as BibTeX; so do the checks."""
+"""What to cite: parts of a search (`Search.sources`, …) and the checks name their sources by the keys of `sources.bib`, or as BibTeX."""
 
 from __future__ import annotations
 
