@@ -76,20 +76,12 @@ def draws_for(people: int) -> int:
 
 def network_evidence(estimator: Estimator, behavior: Behavior, designs: Floats, draws: int | None = None, seed: int = 0) -> PeopleEvidence:
     """Evidences and draws by the network alone: p(y | m) is p(m | y) / p(m), up to a constant."""
-    import torch
-
     question, rng = estimator.question, np.random.default_rng(seed)
-    parts = torch.split(estimator.inputs(behavior, designs), 1024)
+    inputs, log_p = estimator.inputs(behavior, designs), np.zeros((len(behavior), 1))
     count = draws_for(len(behavior)) if draws is None else draws
-    with torch.no_grad():
-        log_p = np.zeros((len(behavior), 1))
-        if question.about_models:
-            log_p = torch.cat([estimator.log_model_probabilities(part) for part in parts]).double().cpu().numpy() - question.log_prior
-        z = {
-            model.name: np.moveaxis(torch.cat([estimator.sample_theta(part, m, count, rng) for part in parts], dim=1).cpu().numpy(), 0, 1)
-            for m, model in enumerate(question.models)
-            if question.parameters(m)
-        }
+    if question.about_models:
+        log_p = estimator.log_probabilities(inputs).cpu().numpy() - question.log_prior
+    z = {model.name: estimator.draws(inputs, m, count, rng) for m, model in enumerate(question.models) if question.parameters(m)}
     words = "Model probabilities and parameters are the network's, which was trained on simulations with parameters from the priors."
     return PeopleEvidence(log_p, np.zeros_like(log_p), z, "network", words)
 
@@ -152,7 +144,8 @@ def _weigh(
     flow = getattr(estimator, "flows", {})
     if asked and f"{m}" in flow:
         columns = [names.index(name) for name in asked]
-        z[:, : int(NETWORK * count), columns] = _proposed(estimator, m, behavior, designs, int(NETWORK * count), rng)
+        from_network = int(NETWORK * count)
+        z[:, :from_network, columns] = estimator.draws(estimator.inputs(behavior, designs), m, from_network, rng)
         ratio = _log_ratio(estimator, m, behavior, designs, z[..., columns])
         log_mixture = np.logaddexp(np.log(NETWORK) + ratio, np.log(1 - NETWORK))
 
@@ -162,16 +155,6 @@ def _weigh(
         return np.where(np.isnan(log_p), -np.inf, log_p)
 
     return sharpened(Weighted(z, score(np.arange(len(behavior)), z) - log_mixture), score, rng)
-
-
-def _proposed(estimator: Estimator, m: int, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """Draws from the network's posterior, (N, count, P)."""
-    import torch
-
-    with torch.no_grad():
-        parts = torch.split(estimator.inputs(behavior, designs), 1024)
-        z = torch.cat([estimator.sample_theta(part, m, count, rng) for part in parts], dim=1)
-    return np.asarray(np.moveaxis(z.cpu().numpy(), 0, 1), np.float64)
 
 
 def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
