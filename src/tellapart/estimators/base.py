@@ -206,7 +206,7 @@ class Estimator(nn.Module, ABC):
         return torch.cat([self.log_model_probabilities(part) for part in inputs.split(at_once)]).double()
 
     @torch.no_grad()
-    def draws(self, inputs: Tensor, model: int, count: int, rng: np.random.Generator, at_once: int = TOGETHER) -> NDArray[np.float32]:
+    def draws(self, inputs: Tensor, model: int, count: int, rng: np.random.Generator, at_once: int = TOGETHER) -> NDArray[Any]:
         """`count` draws from q(theta | y, model) on the normal scale, (N, count, P), of some participants at a time."""
         parts = [self.sample_theta(part, model, count, rng) for part in inputs.split(at_once)]
         return np.moveaxis(torch.cat(parts, dim=1).cpu().numpy(), 0, 1)

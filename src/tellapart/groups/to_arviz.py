@@ -26,7 +26,7 @@ def to_arviz(found: Analysis, question: Question) -> Any:
     models = ModelPosterior(found.probabilities, found.models, people) if len(found.models) > 1 else None
     data, behavior = Posterior(people, models, parameters).to_arviz(), found.behavior
     predicted = {"statistics": (("chain", "draw", "model", "participant", "statistic"), found.prediction.predicted[None, None])}
-    observed = {"statistics": (("participant", "statistic"), found.prediction.observed)}
+    observed: dict[str, Any] = {"statistics": (("participant", "statistic"), found.prediction.observed)}
     for name, values in behavior.fields.items():
         observed[name] = (("participant", "block", "trial"), np.where(behavior.mask, values.astype(np.float64), np.nan))
     names = {"participant": people, "statistic": list(found.prediction.names)}
