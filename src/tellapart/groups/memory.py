@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from ..behavior import Behavior
 from ..errors import ModelError
 from ..models.agents import Agent
 from ..models.base import Model
 from ..models.failures import attempt
-from ..models.symmetry import begins_anew, statistics
+from ..models.symmetry import begins_anew
 from ..models.with_priors import shipped_with
 from ..priors import sample_priors
 from ..tasks.base import Task
@@ -67,13 +68,24 @@ def remembers(model: Model, task: Task, rng: np.random.Generator) -> tuple[float
     designs = task.design_space.repair(sample(task.design_space, n, rng))
     designs[:, last] = designs[group * EACH, last]
     behavior, _ = attempt(model, theta, designs, rng, task, None)
-    done = statistics(behavior, task)
-    before = np.concatenate([done[:, last - 1], designs[:, last - 1]], axis=1)
-    a, b = _standardised(before, group), _standardised(done[:, last], group)
+    before = np.concatenate([_counts(behavior, task, last - 1), designs[:, last - 1]], axis=1)
+    a, b = _standardised(before, group), _standardised(_counts(behavior, task, last), group)
     together, noise = a.T @ b, np.sqrt((a**2).T @ b**2)  # groups differ in how much they vary, in both blocks alike
     surprise = np.abs(together) / np.maximum(noise, 1e-9)
     p = min(1.0, surprise.size * 2 * norm.sf(surprise.max(initial=0.0)))
     return float(np.abs(together).flat[surprise.argmax()] / n), float(p)
+
+
+def _counts(behavior: Behavior, task: Task, block: int) -> Floats:
+    """What happened in a block: how often each category, or the average of a number, for each field, (N, S)."""
+    columns = []
+    for f in task.fields:
+        values, mask = behavior.fields[f.name][:, block], behavior.mask[:, block]
+        discrete = f.kind in ("binary", "categorical")
+        parts = [values == level for level in range(f.levels or 2)] if discrete else [np.arcsinh(values.astype(np.float64))]
+        columns += [(part * mask).sum(1) / np.maximum(mask.sum(1), 1) for part in parts]
+        columns += [np.where(mask[:, 0], part[:, 0], 0.0) for part in parts]
+    return np.stack(columns, axis=1)
 
 
 def _standardised(values: Floats, group: NDArray[np.intp]) -> Floats:
