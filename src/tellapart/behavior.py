@@ -139,6 +139,21 @@ class Behavior:
         cut = np.s_[:, :blocks, :trials]
         return Behavior({k: v[cut] for k, v in self.fields.items()}, self.mask[cut], self.participants)
 
+    def rearranged(self, order: NDArray[np.intp], axis: int) -> Behavior:
+        """The same participants with blocks (axis 1) or trials (axis 2) in another order, (N, B, 1) or (N, B, T)."""
+        fields = {name: np.take_along_axis(values, order, axis) for name, values in self.fields.items()}
+        return Behavior(fields, np.take_along_axis(self.mask, order, axis), self.participants)
+
+    def closed_up(self) -> Behavior:
+        """The same participants, gaps closed: a missed trial is as if it had never been, and what was recorded comes first in a block."""
+        return self.rearranged(np.argsort(~self.mask, axis=2, kind="stable"), 2)
+
+    def record(self, place: tuple[int, int, int], values: Mapping[str, Any]) -> None:
+        """Put down what happened at a participant's trial of a block: a value for each field."""
+        self.mask[place] = True
+        for name, value in values.items():
+            self.fields[name][place] = value
+
     def write(self, who: Any, others: Behavior) -> None:
         """Put what `others` did in the place of some of the participants."""
         for name, values in others.fields.items():

@@ -208,26 +208,18 @@ def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: i
         designs: What they were run at: one design for all (B, V), or one a participant (N, B, V).
         draws: L, for questions about parameters.
     """
-    import torch
-
     question, people = estimator.question, behavior.participants
     inputs, rng = estimator.inputs(behavior, designs), np.random.default_rng(seed)
-    parts, models, parameters = torch.split(inputs, CHUNK), None, {}
-    with torch.no_grad():
-        if question.about_models:
-            shares = torch.cat([estimator.log_model_probabilities(part) for part in parts]).double().softmax(-1)
-            models = ModelPosterior(shares.cpu().numpy(), question.names, people)
-        for m, model in enumerate(question.models):
-            priors = question.parameters(m)
-            if priors:
-                z = torch.cat([estimator.sample_theta(part, m, draws, rng) for part in parts], dim=1).cpu().numpy()
-                theta = {name: prior.from_normal(z[:, :, p].T) for p, (name, prior) in enumerate(priors.items())}
-                parameters[model.name] = ParameterPosterior(model.name, theta, people)
+    models, parameters = None, {}
+    if question.about_models:
+        models = ModelPosterior(estimator.log_probabilities(inputs).softmax(-1).cpu().numpy(), question.names, people)
+    for m, model in enumerate(question.models):
+        priors = question.parameters(m)
+        if priors:
+            z = estimator.draws(inputs, m, draws, rng)
+            theta = {name: prior.from_normal(z[..., p]) for p, (name, prior) in enumerate(priors.items())}
+            parameters[model.name] = ParameterPosterior(model.name, theta, people)
     trials = behavior.mask.sum((1, 2))
     where = np.asarray(designs, np.float64)
     missed = (estimator.task.lengths(np.broadcast_to(where, (len(people), *where.shape[-2:]))).sum(-1) - trials).clip(0)
     return Posterior(people, models, parameters, trials=trials, missed=missed)
-
-
-CHUNK = 1024
-"""Participants that go through a network at once."""

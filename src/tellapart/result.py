@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -181,12 +181,8 @@ class DesignResult:
 
         if self.study.search.trains_at_each_design:
             return None
-
-        def tried() -> list[Any]:
-            n = min(20_000, max(1000, self._trained // 16))
-            return [one.to_json() for one in may_round(self.found.estimator, self.design, n, seed=self.study.seed)]
-
-        return best_rounding([Rounded.from_json(kept) for kept in self.folder.kept("rounded.json", tried)])
+        n = min(20_000, max(1000, self._trained // 16))
+        return best_rounding([Rounded.from_json(kept) for kept in self._kept("rounded.json", may_round, n)])
 
     def moved(self, progress: Progress = unheard) -> list[Moved]:
         """How much does each number matter? The information as one number of the design is moved, kept in the run folder.
@@ -197,26 +193,22 @@ class DesignResult:
 
         if self.study.search.trains_at_each_design:
             return []
-
-        def moved() -> list[Any]:
-            budget = min(80_000, self._trained // 8)  # some seconds of two cores
-            found = move_each(self.found.estimator, self.design, budget, seed=self.study.seed, progress=progress)
-            return [one.to_json() for one in found]
-
-        return [Moved.from_json(kept) for kept in self.folder.kept("moved.json", moved)]
+        budget = min(80_000, self._trained // 8)  # some seconds of two cores
+        return [Moved.from_json(kept) for kept in self._kept("moved.json", move_each, budget, progress=progress)]
 
     def curve(self, progress: Progress = unheard) -> list[dict[str, Any]]:
         """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
         from .curve import information_curve, reads_any_length
 
-        if not reads_any_length(self.found.estimator):
-            return []
+        return self._kept("curve.json", information_curve, progress=progress) if reads_any_length(self.found.estimator) else []
 
-        def curve() -> list[Any]:
-            points = information_curve(self.found.estimator, self.design, seed=self.study.seed, progress=progress)
-            return [point.to_json() for point in points]
+    def _kept(self, name: str, make: Callable[..., Sequence[Any]], *given: Any, **more: Any) -> list[Any]:
+        """What a file of the run folder lists; if it is not there, it is made of the estimator and the design first."""
 
-        return list(self.folder.kept("curve.json", curve))
+        def made() -> list[Any]:
+            return [one.to_json() for one in make(self.found.estimator, self.design, *given, seed=self.study.seed, **more)]
+
+        return list(self.folder.kept(name, made))
 
     def policy(self, progress: Progress = unheard) -> Policy:
         """What gives a participant's next block; what it has to learn is learned once and kept in the run folder."""
@@ -284,7 +276,6 @@ class DesignResult:
             kept = self.folder.read("validation.json") or {}
             validation = Validation.from_json(kept) if kept.get("version") == VERSION else self.validate(progress=progress)
         estimator = self.found.estimator
-        rounded = self.rounded()
         content = Content(
             name=self.study.name,
             task=self.study.task,
@@ -298,8 +289,8 @@ class DesignResult:
             failures=self.folder.failures,
             adaptive=self.folder.read("adaptive.json"),
             sources=(*self.study.search.sources, *estimator.sources, *estimator.encoder.sources),
-            rounded=rounded.to_json() if rounded else None,
-            moved=[one.to_json() for one in self.moved(progress)],
+            rounded=self.rounded(),
+            moved=self.moved(progress),
         )
         return render(content)
 

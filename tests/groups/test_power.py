@@ -5,7 +5,7 @@ import pytest
 
 from tellapart import DataError, Uniform
 from tellapart.groups.parameters import population
-from tellapart.groups.power import PowerCurve, isotonic, power_curve
+from tellapart.groups.power import PowerCurve, power_curve
 from tellapart.groups.power_models import frequencies_differ, most_frequent_model
 from tellapart.groups.power_parameters import SimulatedPeople, means_apart, parameter_differs, parameter_within
 from tellapart.groups.random_effects import random_effects
@@ -88,7 +88,8 @@ def test_needed_lies_between_the_sizes_around_the_target():
     assert curve.needed(0.8) == pytest.approx(30)
     assert curve.needed(0.95) is None
     assert curve.needed(0.1) == 10
-    assert isotonic(np.array([0.1, 0.5, 0.3, 0.6])) == pytest.approx([0.1, 0.4, 0.4, 0.6])
+    falling = PowerCurve("x", np.array([10, 20, 30, 40]), np.array([0.1, 0.5, 0.3, 0.6]), 100)  # 0.4 at 20 and at 30
+    assert falling.needed(0.5) == pytest.approx(35)
 
 
 def test_frequencies_must_be_frequencies(people):

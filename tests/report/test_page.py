@@ -21,6 +21,7 @@ from tellapart import (
     Question,
     SequenceEncoder,
 )
+from tellapart.nearby import Moved, Rounded
 from tellapart.parts import known_parts
 from tellapart.report.citations import SOURCES
 from tellapart.report.page import Content, recommendation, render
@@ -59,7 +60,7 @@ def content(about_both):
     checks = validate(about_both, DESIGN, information=estimates[0], baseline=habit, n=200, n_at=30, n_exact=30, seed=1)
     study = '[study]\nname = "<b>bandit</b>"\n'
     question = Question((WSLTS(), AEG()), "both")
-    near = {"rounded": ROUNDED, "moved": MOVED}
+    near = {"rounded": Rounded.from_json(ROUNDED), "moved": [Moved.from_json(one) for one in MOVED]}
     return Content("bandit & co", TASK, question, Amortized(), RESULT, PROVENANCE, checks, CURVE, study, **near)
 
 

@@ -43,48 +43,28 @@ def bandit_history(behavior: Behavior, arms: int, binary: bool = True) -> NDArra
     Arguments:
         binary: Are rewards wins and losses, or numbers?
     """
-    return _filled(_describe, behavior, ((PER_PLACE + PER_ARM) * arms + PER_TRIAL,), binary)
+    return _described(behavior, arms, binary, ranked=True)
 
 
 def bandit_options(behavior: Behavior, arms: int, binary: bool = True) -> NDArray[np.float32]:
     """The same features of each arm before every trial, in the arms' own order, and the previous reward, (N, B, T, K, 14)."""
-    return _filled(_describe_options, behavior, (arms, PER_PLACE + 1), binary)
+    options, described = np.empty((*behavior.shape, arms, PER_PLACE + 1), np.float32), _described(behavior, arms, binary, ranked=False)
+    options[..., :PER_PLACE] = described[..., : PER_PLACE * arms].reshape(*behavior.shape, arms, PER_PLACE)
+    options[..., PER_PLACE] = described[..., PER_PLACE * arms, None]
+    return options
 
 
-def _filled(describe: Any, behavior: Behavior, of_trial: tuple[int, ...], binary: bool) -> NDArray[np.float32]:
-    """Features of each trial, (N, B, T, …), as a compiled function fills them in."""
-    features = np.zeros((*behavior.shape, *of_trial), np.float32)
+def _described(behavior: Behavior, arms: int, binary: bool, ranked: bool) -> NDArray[np.float32]:
+    """Features of each trial; of arms in the order of promise if they are `ranked`, else in their own."""
+    features = np.zeros((*behavior.shape, (PER_PLACE + PER_ARM) * arms + PER_TRIAL), np.float32)
     arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
     counted = 0.5 * np.log1p(np.arange(behavior.shape[2] + 1))
-    in_threads(lambda *slices: describe(*slices, binary, counted), len(behavior), arrays)
+    in_threads(lambda *slices: _describe(*slices, binary, ranked, counted), len(behavior), arrays)
     return features
 
 
 @nb.njit(cache=True, nogil=True)
-def _describe_options(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any, counted: Any) -> None:
-    """Fill `features` (N, B, T, K, 14); before the first trial of a block, and in missed trials, all are zero."""
-    n, blocks, trials, arms, _ = features.shape
-    known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.arange(arms)
-    row = np.zeros(PER_PLACE * arms)
-    for i in range(n):
-        for b in range(blocks):
-            known[:], lately[:] = 0.0, 0.0
-            previous, reward, seen = -1, 0.0, 0
-            for t in range(trials):
-                if not mask[i, b, t]:
-                    continue
-                if seen > 0:
-                    _describe_places(previous, known, lately, binary, order, row, seen, counted)
-                    for k in range(arms):
-                        features[i, b, t, k, :PER_PLACE] = row[PER_PLACE * k : PER_PLACE * (k + 1)]
-                        features[i, b, t, k, PER_PLACE] = reward
-                previous, reward = int(choices[i, b, t]), float(rewards[i, b, t])
-                seen += 1
-                _learn(previous, reward, seen, known, lately)
-
-
-@nb.njit(cache=True, nogil=True)
-def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any, counted: Any) -> None:
+def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any, ranked: Any, counted: Any) -> None:
     """Fill `features`, participant by participant; missed trials are as if they had never been.
 
     Arguments:
@@ -92,7 +72,7 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any,
     """
     n, blocks, trials = choices.shape
     arms = features.shape[3] // (PER_PLACE + PER_ARM)
-    known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.zeros(arms, np.int64)
+    known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.arange(arms)
     for i in range(n):
         for b in range(blocks):
             known[:], lately[:] = 0.0, 0.0
@@ -103,7 +83,8 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any,
                 choice, row = int(choices[i, b, t]), features[i, b, t]
                 places, trial = row[: PER_PLACE * arms], row[PER_PLACE * arms :]
                 if seen > 0:
-                    _rank(choice, previous, known, lately, binary, order)
+                    if ranked:
+                        _rank(choice, previous, known, lately, binary, order)
                     _describe_places(previous, known, lately, binary, order, places, seen, counted)
                     trial[0], trial[1] = reward, 0.6 * counted[seen]
                 reward = float(rewards[i, b, t])

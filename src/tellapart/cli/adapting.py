@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Sequence
 
-import typer
-
 from ..errors import RunError
 from ..files import written_whole
 from ..progress import progress_bar
-from .frame import command, show
+from .frame import command, option, show
 from .options import AsJson, Seed, StudyPath, design_of, finished_run, seed_of
 from .tables import Codes, Columns, Files, Missing, Rows, read_people
 
@@ -25,11 +23,9 @@ if TYPE_CHECKING:
 def next(
     study: StudyPath,
     data: Files,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to keep the decisions, beside the data.")] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="FILE.json", help="Decisions that were kept: are they made again to the same bytes?")
-    ] = None,
-    design: Annotated[str | None, typer.Option("--design", metavar="D", help="The plan; the study's design if not given.")] = None,
+    out: Annotated[Path | None, option("--out FILE.json", "Where to keep the decisions, beside the data.")] = None,
+    replay: Annotated[Path | None, option("--replay FILE.json", "Decisions that were kept: are they made again to the same bytes?")] = None,
+    design: Annotated[str | None, option("--design D", "The plan; the study's design if not given.")] = None,
     columns: Columns = None,
     codes: Codes = None,
     missing: Missing = None,
@@ -71,14 +67,10 @@ def next(
 @command
 def adapt(
     study: StudyPath,
-    n: Annotated[int, typer.Option("--n", metavar="N", min=20, help="How many simulated participants.")] = 100,
-    sure: Annotated[float, typer.Option("--sure", metavar="P", help="Stop when a model is as probable as this.")] = 0.95,
-    narrow: Annotated[
-        float, typer.Option("--narrow", metavar="S", help="Stop when parameters are as narrow, as a share of the prior.")
-    ] = 0.25,
-    stages: Annotated[
-        int, typer.Option("--stages", metavar="B", min=0, help="Two stages: B blocks to tell models apart, then parameters.")
-    ] = 0,
+    n: Annotated[int, option("--n N", "How many simulated participants.", min=20)] = 100,
+    sure: Annotated[float, option("--sure P", "Stop when a model is as probable as this.")] = 0.95,
+    narrow: Annotated[float, option("--narrow S", "Stop when parameters are as narrow, as a share of the prior.")] = 0.25,
+    stages: Annotated[int, option("--stages B", "Two stages: B blocks to tell models apart, then parameters.", min=0)] = 0,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import StudyError, counted, nearest
 from ..files import written_whole
 from ..progress import progress_bar
-from .frame import command, show
+from .frame import command, option, show
 from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
 from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 def import_tables(
     study: StudyPath,
     files: Files,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write the table.")],
+    out: Annotated[Path, option("--out FILE.csv", "Where to write the table.")],
     columns: Columns = None,
     codes: Codes = None,
     missing: Missing = None,
@@ -58,16 +56,11 @@ command(import_tables)
 def analyse(
     study: StudyPath,
     data: Files,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE.html", help="Where to write the page; analysis.html beside the study if not given."),
-    ] = None,
-    amortized: Annotated[bool, typer.Option("--amortized", help="Quick: take the network's word.")] = False,
-    counts: Annotated[str, typer.Option("--prior-counts", metavar="WORDS", help='"1/K each" or "one each".')] = "1/K each",
-    family: Annotated[
-        list[str] | None, typer.Option("--family", metavar="NAME=A,B", help="A family of models. Can be repeated.", show_default=False)
-    ] = None,
-    least: Annotated[int, typer.Option("--least-trials", metavar="N", min=1, help="Leave out people with fewer recorded trials.")] = 1,
+    out: Annotated[Path | None, option("--out FILE.html", "Where to write the page; analysis.html beside the study if not given.")] = None,
+    amortized: Annotated[bool, option("--amortized", "Quick: take the network's word.")] = False,
+    counts: Annotated[str, option("--prior-counts WORDS", '"1/K each" or "one each".')] = "1/K each",
+    family: Annotated[list[str] | None, option("--family NAME=A,B", "A family of models. Can be repeated.")] = None,
+    least: Annotated[int, option("--least-trials N", "Leave out people with fewer recorded trials.", min=1)] = 1,
     design: DesignRun = None,
     columns: Columns = None,
     codes: Codes = None,

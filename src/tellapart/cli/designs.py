@@ -9,7 +9,7 @@ import typer
 
 from ..errors import counted
 from ..progress import progress_bar
-from .frame import command, show, stop
+from .frame import command, option, show, stop
 from .options import (
     AsJson,
     DaskAddress,
@@ -39,7 +39,7 @@ def design(
     study: StudyPath,
     workers: WorkerCount = None,
     dask: DaskAddress = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew; what the run folder holds is lost.")] = False,
+    fresh: Annotated[bool, option("--fresh", "Begin anew; what the run folder holds is lost.")] = False,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +67,7 @@ def design(
 def evaluate(
     study: StudyPath,
     design: DesignTexts = None,
-    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N randomly drawn comparison designs.")] = 0,
+    baseline: Annotated[int, option("--baseline N", "Also N randomly drawn comparison designs.", min=0)] = 0,
     workers: WorkerCount = None,
     dask: DaskAddress = None,
     seed: Seed = None,
@@ -95,7 +95,7 @@ def evaluate(
 def exact(
     study: StudyPath,
     design: DesignTexts = None,
-    baseline: Annotated[int, typer.Option("--baseline", metavar="N", min=0, help="Also N randomly drawn comparison designs.")] = 0,
+    baseline: Annotated[int, option("--baseline N", "Also N randomly drawn comparison designs.", min=0)] = 0,
     n: Participants = 2000,
     seed: Seed = None,
     as_json: AsJson = False,
@@ -124,8 +124,8 @@ def exact(
 @command
 def curve(
     study: StudyPath,
-    figure: Annotated[Path | None, typer.Option("--figure", metavar="FILE.svg", help="Also draw it: .svg, .png or .pdf.")] = None,
-    points: Annotated[int, typer.Option("--points", metavar="K", min=1, help="How many numbers of trials.")] = 10,
+    figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw it: .svg, .png or .pdf.")] = None,
+    points: Annotated[int, option("--points K", "How many numbers of trials.", min=1)] = 10,
     n: Participants = 4000,
     seed: Seed = None,
     as_json: AsJson = False,

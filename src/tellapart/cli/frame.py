@@ -41,6 +41,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+def option(written: str, help: str, **more: Any) -> Any:
+    """An option as help writes it, "--out FILE.csv" or "--json", and what it is for."""
+    name, _, metavar = written.partition(" ")
+    return typer.Option(name, metavar=metavar or None, help=help, **more)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """An argument as help writes it, "STUDY", and what it is."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
 def show(result: Any) -> None:
     typer.echo(result if isinstance(result, str) else json.dumps(result, allow_nan=False))
 

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Iterator
 
-import typer
-
 from ..errors import DesignError, ModelError, StudyError, nearest
 from ..files import written_whole
+from .frame import argument, option
 
 if TYPE_CHECKING:
     from ..information.estimate import Floats
@@ -18,26 +17,16 @@ if TYPE_CHECKING:
     from ..study import Study
     from ..workers import Workers
 
-StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="A study folder, or a study.toml.", show_default=False)]
-DesignText = Annotated[
-    str | None,
-    typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".', show_default=False),
-]
-DesignTexts = Annotated[
-    list[str] | None, typer.Option("--design", metavar="D", help='A design: "0,0,0.6; 1,1,0". Can be repeated.', show_default=False)
-]
-Participants = Annotated[int, typer.Option("--n", metavar="N", min=1, help="How many simulated participants.")]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="S", min=0, help="Where randomness starts; the study's seed if not given.")]
-WorkerCount = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Designs evaluated at once; one for each core if not given.", show_default=False),
-]
-DaskAddress = Annotated[
-    str | None,
-    typer.Option("--dask", metavar="ADDRESS", help='A Dask cluster: its address, its scheduler file, or "local:N".', show_default=False),
-]
-DesignRun = Annotated[str | None, typer.Option("--design", metavar="D", help="What was run; the study's design if not given.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+StudyPath = Annotated[Path, argument("STUDY", "A study folder, or a study.toml.")]
+DesignText = Annotated[str | None, option("--design D", 'A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".')]
+DesignTexts = Annotated[list[str] | None, option("--design D", 'A design: "0,0,0.6; 1,1,0". Can be repeated.')]
+Participants = Annotated[int, option("--n N", "How many simulated participants.", min=1)]
+Seed = Annotated[int | None, option("--seed S", "Where randomness starts; the study's seed if not given.", min=0)]
+WorkerCount = Annotated[int | None, option("--workers N", "Designs evaluated at once; one for each core if not given.", min=1)]
+DaskAddress = Annotated[str | None, option("--dask ADDRESS", 'A Dask cluster: its address, its scheduler file, or "local:N".')]
+DesignRun = Annotated[str | None, option("--design D", "What was run; the study's design if not given.")]
+AsJson = Annotated[bool, option("--json", "Print the result as JSON.")]
 
 
 def read_study(path: Path) -> Study:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Callable
 
-import typer
-
 from ..errors import DataError, StudyError, nearest
 from ..progress import progress_bar
-from .frame import command, show
+from .frame import command, option, show
 from .options import AsJson, Seed, StudyPath, finished_run, save_figure, seed_of
 
 if TYPE_CHECKING:
@@ -24,19 +22,15 @@ if TYPE_CHECKING:
 @command
 def power(
     study: StudyPath,
-    frequencies: Annotated[
-        str | None, typer.Option("--frequencies", metavar="A=0.6,…", help="Of models in the population; the first 60 % if not given.")
-    ] = None,
-    versus: Annotated[
-        str | None, typer.Option("--versus", metavar="A=0.2,…", help="Frequencies in a second group: do they differ?")
-    ] = None,
-    parameter: Annotated[str | None, typer.Option("--parameter", metavar="M.P", help="Ask about a parameter instead: aeg.phi.")] = None,
-    width: Annotated[float | None, typer.Option("--width", help="How wide the 90 % interval of its population mean may be.")] = None,
-    effect: Annotated[float | None, typer.Option("--effect", help="How much its mean differs between two groups.")] = None,
-    target: Annotated[float, typer.Option("--target", min=0.5, max=0.99, help="The share of studies that are to be right.")] = 0.8,
-    certainty: Annotated[float, typer.Option("--certainty", min=0.5, max=0.999, help="How sure a right study is.")] = 0.95,
-    n: Annotated[int, typer.Option("--n", metavar="N", min=300, help="How many simulated people groups are drawn from.")] = 3000,
-    figure: Annotated[Path | None, typer.Option("--figure", metavar="FILE.svg", help="Also draw the curves.")] = None,
+    frequencies: Annotated[str | None, option("--frequencies A=0.6,…", "Of models in the population; the first 60 % if not given.")] = None,
+    versus: Annotated[str | None, option("--versus A=0.2,…", "Frequencies in a second group: do they differ?")] = None,
+    parameter: Annotated[str | None, option("--parameter M.P", "Ask about a parameter instead: aeg.phi.")] = None,
+    width: Annotated[float | None, option("--width", "How wide the 90 % interval of its population mean may be.")] = None,
+    effect: Annotated[float | None, option("--effect", "How much its mean differs between two groups.")] = None,
+    target: Annotated[float, option("--target", "The share of studies that are to be right.", min=0.5, max=0.99)] = 0.8,
+    certainty: Annotated[float, option("--certainty", "How sure a right study is.", min=0.5, max=0.999)] = 0.95,
+    n: Annotated[int, option("--n N", "How many simulated people groups are drawn from.", min=300)] = 3000,
+    figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw the curves.")] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

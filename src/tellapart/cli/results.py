@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import ModelError, StudyError, counted, nearest
 from ..files import written_whole
 from ..progress import progress_bar
-from .frame import command, show
+from .frame import command, option, show
 from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, run_folder, seed_of
 from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
 
@@ -21,17 +19,10 @@ if TYPE_CHECKING:
 @command
 def validate(
     study: StudyPath,
-    at: Annotated[
-        list[str] | None, typer.Option("--at", metavar="NAME=X", help="A true parameter: aeg.phi=0.8. Can be repeated.", show_default=False)
-    ] = None,
-    n: Annotated[int, typer.Option("--n", metavar="N", min=100, help="Simulated participants at each design.")] = 1500,
-    n_exact: Annotated[int, typer.Option("--exact", metavar="N", min=0, help="Participants with exact answers; 0 for none.")] = 1500,
-    n_reader: Annotated[
-        int | None,
-        typer.Option(
-            "--reader", metavar="N", min=0, help="Participants that an independent reader learns from; 0 for none.", show_default=False
-        ),
-    ] = None,
+    at: Annotated[list[str] | None, option("--at NAME=X", "A true parameter: aeg.phi=0.8. Can be repeated.")] = None,
+    n: Annotated[int, option("--n N", "Simulated participants at each design.", min=100)] = 1500,
+    n_exact: Annotated[int, option("--exact N", "Participants with exact answers; 0 for none.", min=0)] = 1500,
+    n_reader: Annotated[int | None, option("--reader N", "Participants that an independent reader learns from; 0 for none.", min=0)] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -59,9 +50,9 @@ def validate(
 def posterior(
     study: StudyPath,
     data: Files,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write one row for each participant.")],
-    samples: Annotated[Path | None, typer.Option("--samples", metavar="FILE.csv", help="Where to write draws of the parameters.")] = None,
-    draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="How many draws for each participant.")] = 1000,
+    out: Annotated[Path, option("--out FILE.csv", "Where to write one row for each participant.")],
+    samples: Annotated[Path | None, option("--samples FILE.csv", "Where to write draws of the parameters.")] = None,
+    draws: Annotated[int, option("--draws N", "How many draws for each participant.", min=1)] = 1000,
     design: DesignRun = None,
     columns: Columns = None,
     codes: Codes = None,
@@ -105,7 +96,7 @@ def posterior(
 @command
 def report(
     study: StudyPath,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="Where to write it; run/report.html if not given.")] = None,
+    out: Annotated[Path | None, option("--out FILE.html", "Where to write it; run/report.html if not given.")] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

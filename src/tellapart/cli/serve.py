@@ -8,36 +8,27 @@ from shlex import quote
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..errors import StudyError, TellapartError, counted
 from ..progress import progress_bar
-from .frame import command, show
+from .frame import argument, command, option, show
 from .options import AsJson, DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
 
 if TYPE_CHECKING:
     from ..server.serving import Experiment
 
-DatabaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--database", metavar="URL", help="postgresql://… or sqlite:///…; a file beside the study if not given.", show_default=False
-    ),
-]
+DatabaseUrl = Annotated[str | None, option("--database URL", "postgresql://… or sqlite:///…; a file beside the study if not given.")]
 
 
 @command
 def serve(
     study: StudyPath,
-    simulate: Annotated[
-        int | None, typer.Option("--simulate", metavar="N", min=1, help="Let N simulated people take part, then stop.")
-    ] = None,
+    simulate: Annotated[int | None, option("--simulate N", "Let N simulated people take part, then stop.", min=1)] = None,
     design: DesignTexts = None,
-    adaptive: Annotated[bool, typer.Option("--adaptive", help="Choose each next block from what the participant did so far.")] = False,
+    adaptive: Annotated[bool, option("--adaptive", "Choose each next block from what the participant did so far.")] = False,
     database: DatabaseUrl = None,
-    port: Annotated[int, typer.Option("--port", metavar="P", min=0, max=65535, help="Where to listen; 0 for any that is free.")] = 8000,
-    host: Annotated[str, typer.Option("--host", metavar="H", help="Who may connect: 0.0.0.0 for everybody.")] = "127.0.0.1",
-    stay: Annotated[bool, typer.Option("--stay", help="With --simulate: go on serving afterwards.")] = False,
+    port: Annotated[int, option("--port P", "Where to listen; 0 for any that is free.", min=0, max=65535)] = 8000,
+    host: Annotated[str, option("--host H", "Who may connect: 0.0.0.0 for everybody.")] = "127.0.0.1",
+    stay: Annotated[bool, option("--stay", "With --simulate: go on serving afterwards.")] = False,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,10 +70,10 @@ def serve(
 @command
 def export(
     study: StudyPath,
-    out: Annotated[Path, typer.Option("--out", metavar="PATH", help="The file, or for psych-ds and jspsych the folder, to write.")],
-    format: Annotated[str, typer.Option("--format", metavar="F", help="table, psych-ds, json, jspsych or psychopy.")] = "table",
-    simulated: Annotated[bool, typer.Option("--simulated", help="Simulated people in the place of real ones.")] = False,
-    finished: Annotated[bool, typer.Option("--finished", help="Only those who finished.")] = False,
+    out: Annotated[Path, option("--out PATH", "The file, or for psych-ds and jspsych the folder, to write.")],
+    format: Annotated[str, option("--format F", "table, psych-ds, json, jspsych or psychopy.")] = "table",
+    simulated: Annotated[bool, option("--simulated", "Simulated people in the place of real ones.")] = False,
+    finished: Annotated[bool, option("--finished", "Only those who finished.")] = False,
     design: DesignTexts = None,
     database: DatabaseUrl = None,
     seed: Seed = None,
@@ -120,10 +111,7 @@ def export(
 @command
 def forget(
     study: StudyPath,
-    participant: Annotated[
-        str,
-        typer.Argument(metavar="PARTICIPANT", help="A label (p0007), a platform's number, or PLATFORM:NUMBER.", show_default=False),
-    ],
+    participant: Annotated[str, argument("PARTICIPANT", "A label (p0007), a platform's number, or PLATFORM:NUMBER.")],
     database: DatabaseUrl = None,
     seed: Seed = None,
     as_json: AsJson = False,

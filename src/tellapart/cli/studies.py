@@ -13,7 +13,7 @@ import typer
 from ..errors import counted
 from ..files import written_whole
 from ..progress import progress_bar
-from .frame import command, show, stop
+from .frame import argument, command, option, show, stop
 from .options import AsJson, DesignText, Participants, Seed, StudyPath, design_of, finished_run, named_model, read_study, rng_of, seed_of
 from .tables import Codes, Columns, Missing, Rows, read_people
 
@@ -30,8 +30,8 @@ _CHUNK = 2_000
 
 @command
 def new(
-    name: Annotated[Path, typer.Argument(metavar="NAME", help="The folder to make.", show_default=False)],
-    example: Annotated[str, typer.Option("--example", metavar="EXAMPLE", help="What to begin with; see below.")] = "bandit",
+    name: Annotated[Path, argument("NAME", "The folder to make.")],
+    example: Annotated[str, option("--example EXAMPLE", "What to begin with; see below.")] = "bandit",
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,7 +61,7 @@ def new(
 @command
 def check(
     study: StudyPath,
-    data: Annotated[list[Path] | None, typer.Argument(metavar="DATA…", help="Data to check too.", show_default=False)] = None,
+    data: Annotated[list[Path] | None, argument("DATA…", "Data to check too.")] = None,
     columns: Columns = None,
     codes: Codes = None,
     missing: Missing = None,
@@ -118,8 +118,8 @@ def check(
 def simulate(
     study: StudyPath,
     n: Participants,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.csv", help="Where to write the table.")],
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model; all take turns if not given.")] = None,
+    out: Annotated[Path, option("--out FILE.csv", "Where to write the table.")],
+    model: Annotated[str | None, option("--model NAME", "Only this model; all take turns if not given.")] = None,
     design: DesignText = None,
     seed: Seed = None,
     as_json: AsJson = False,

@@ -8,33 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .frame import argument, option
+
 if TYPE_CHECKING:
     from ..data.understanding import Floats, Understanding
     from ..study import Study
 
     RunAt = tuple[Floats | None, Floats]
 
-Files = Annotated[list[Path], typer.Argument(metavar="DATA…", help="Data files, or folders of them.", show_default=False)]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--columns", metavar="WHAT=NAME", help="Which column is what: choice=response. Can be repeated.", show_default=False),
-]
-Codes = Annotated[
-    list[str] | None,
-    typer.Option("--codes", metavar="FIELD=A,B,…", help="The texts for 0, 1, …: choice=left,right. Can be repeated.", show_default=False),
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option("--missing", metavar="TEXT", help="A text that stands for a missed trial. Can be repeated.", show_default=False),
-]
-Rows = Annotated[
-    list[str] | None,
-    typer.Option("--rows", metavar="COLUMN=TEXT", help="Which rows are trials: phase=test. Can be repeated.", show_default=False),
-]
-DesignTable = Annotated[
-    Path | None,
-    typer.Option("--designs", metavar="FILE", help="A table of designs, if participants had designs of their own.", show_default=False),
-]
+Files = Annotated[list[Path], argument("DATA…", "Data files, or folders of them.")]
+Columns = Annotated[list[str] | None, option("--columns WHAT=NAME", "Which column is what: choice=response. Can be repeated.")]
+Codes = Annotated[list[str] | None, option("--codes FIELD=A,B,…", "The texts for 0, 1, …: choice=left,right. Can be repeated.")]
+Missing = Annotated[list[str] | None, option("--missing TEXT", "A text that stands for a missed trial. Can be repeated.")]
+Rows = Annotated[list[str] | None, option("--rows COLUMN=TEXT", "Which rows are trials: phase=test. Can be repeated.")]
+DesignTable = Annotated[Path | None, option("--designs FILE", "A table of designs, if participants had designs of their own.")]
 
 
 def read_people(

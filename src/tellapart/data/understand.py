@@ -17,10 +17,9 @@ from ..tasks.base import Task
 from .codes import find_coding
 from .collect import FILE_PERSON, collect
 from .designs import designs_in_data, designs_in_table
-from .gain_loss import net_outcome
 from .groups import groups_and_conditions
-from .later_rows import from_later_rows
 from .names import BLOCK, PARTICIPANT, TRIAL, names_of
+from .outcomes import from_later_rows, net_outcome
 from .places import Places, find_places
 from .problems import Findings, some
 from .raw import RawTable, Texts, is_missing, people_of

@@ -30,6 +30,9 @@ from ..tasks.base import Task
 CHUNK = 4096
 """Participants that go through a network at once when nothing is trained."""
 
+TOGETHER = 1024
+"""Participants whose posteriors are asked for at once."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -83,7 +86,7 @@ class Estimator(nn.Module, ABC):
     """What a study file calls the estimator."""
 
     sources: tuple[str, ...] = ()
-    """What to cite for it: keys of `report/citations.py`, or BibTeX."""
+    """What to cite for it: keys of `report/sources.bib`, or BibTeX."""
 
     learning_rate: ClassVar[float] = 1e-2
     """At its peak, where one estimator is trained for every design and no other rate is given."""
@@ -196,6 +199,17 @@ class Estimator(nn.Module, ABC):
         if self.complete_only:
             check_complete(behavior, self.task)
         return self.encoder.prepare(behavior, self.task.design_space.check_many(designs, len(behavior))).to(self.device)
+
+    @torch.no_grad()
+    def log_probabilities(self, inputs: Tensor, at_once: int = TOGETHER) -> Tensor:
+        """log q(model | y) in double precision, (N, M), of some participants at a time."""
+        return torch.cat([self.log_model_probabilities(part) for part in inputs.split(at_once)]).double()
+
+    @torch.no_grad()
+    def draws(self, inputs: Tensor, model: int, count: int, rng: np.random.Generator, at_once: int = TOGETHER) -> NDArray[Any]:
+        """`count` draws from q(theta | y, model) on the normal scale, (N, count, P), of some participants at a time."""
+        parts = [self.sample_theta(part, model, count, rng) for part in inputs.split(at_once)]
+        return np.moveaxis(torch.cat(parts, dim=1).cpu().numpy(), 0, 1)
 
     def chunked(self, function: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
         """A function of participants, a part of them at a time."""

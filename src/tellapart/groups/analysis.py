@@ -24,7 +24,6 @@ from .parameters import GroupParameters
 from .predictive import Prediction, check_predictions
 from .random_effects import LeftOut, PriorCounts, RandomEffects, random_effects
 from .refine import Refinement, refine
-from .statistics import closed_up
 from .words import warnings_of
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ def _refined(
     """The network, trained further near the people where models have no likelihood."""
     if settings.amortized or have_likelihoods(estimator.question.models):
         return estimator, None
-    refinement = refine(estimator, closed_up(people), designs, seed=settings.seed, progress=progress)
+    refinement = refine(estimator, people.closed_up(), designs, seed=settings.seed, progress=progress)
     return refinement.estimator, refinement
 
 

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..models.base import IntegratedModel, LikelihoodModel
-from ..models.evidence import have_likelihoods
+from ..models.evidence import have_likelihoods, log_likelihoods
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
 from .importance import Weighted, sharpened
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 NETWORK = 0.8
 """The share of draws that come from the network, where it has a posterior of the parameters."""
 
-TOGETHER = 20_000
-"""Pairs of a person and a draw whose likelihood is asked for at once."""
-
 WORK = 4_000_000
-"""Such pairs of a model, at most."""
+"""Pairs of a person and a draw whose likelihood is asked for, of a model, at most."""
 
 UNSURE = 0.3
 """The standard error of a log evidence from which on it cannot be told either: fewer than a dozen draws, 1 / error², carry the weight."""
@@ -79,20 +76,12 @@ def draws_for(people: int) -> int:
 
 def network_evidence(estimator: Estimator, behavior: Behavior, designs: Floats, draws: int | None = None, seed: int = 0) -> PeopleEvidence:
     """Evidences and draws by the network alone: p(y | m) is p(m | y) / p(m), up to a constant."""
-    import torch
-
     question, rng = estimator.question, np.random.default_rng(seed)
-    parts = torch.split(estimator.inputs(behavior, designs), 1024)
+    inputs, log_p = estimator.inputs(behavior, designs), np.zeros((len(behavior), 1))
     count = draws_for(len(behavior)) if draws is None else draws
-    with torch.no_grad():
-        log_p = np.zeros((len(behavior), 1))
-        if question.about_models:
-            log_p = torch.cat([estimator.log_model_probabilities(part) for part in parts]).double().cpu().numpy() - question.log_prior
-        z = {
-            model.name: np.moveaxis(torch.cat([estimator.sample_theta(part, m, count, rng) for part in parts], dim=1).cpu().numpy(), 0, 1)
-            for m, model in enumerate(question.models)
-            if question.parameters(m)
-        }
+    if question.about_models:
+        log_p = estimator.log_probabilities(inputs).cpu().numpy() - question.log_prior
+    z = {model.name: estimator.draws(inputs, m, count, rng) for m, model in enumerate(question.models) if question.parameters(m)}
     words = "Model probabilities and parameters are the network's, which was trained on simulations with parameters from the priors."
     return PeopleEvidence(log_p, np.zeros_like(log_p), z, "network", words)
 
@@ -155,24 +144,17 @@ def _weigh(
     flow = getattr(estimator, "flows", {})
     if asked and f"{m}" in flow:
         columns = [names.index(name) for name in asked]
-        z[:, : int(NETWORK * count), columns] = _proposed(estimator, m, behavior, designs, int(NETWORK * count), rng)
+        from_network = int(NETWORK * count)
+        z[:, :from_network, columns] = estimator.draws(estimator.inputs(behavior, designs), m, from_network, rng)
         ratio = _log_ratio(estimator, m, behavior, designs, z[..., columns])
         log_mixture = np.logaddexp(np.log(NETWORK) + ratio, np.log(1 - NETWORK))
 
     def score(who: Counts, draws: Floats) -> Floats:
-        return _log_likelihoods(estimator, model, behavior[who], designs[who], draws)
+        theta = {name: prior.from_normal(draws[..., p]) for p, (name, prior) in enumerate(model.parameters.items())}
+        log_p = log_likelihoods(model, theta, behavior[who], designs[who], estimator.task)
+        return np.where(np.isnan(log_p), -np.inf, log_p)
 
     return sharpened(Weighted(z, score(np.arange(len(behavior)), z) - log_mixture), score, rng)
-
-
-def _proposed(estimator: Estimator, m: int, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """Draws from the network's posterior, (N, count, P)."""
-    import torch
-
-    with torch.no_grad():
-        parts = torch.split(estimator.inputs(behavior, designs), 1024)
-        z = torch.cat([estimator.sample_theta(part, m, count, rng) for part in parts], dim=1)
-    return np.asarray(np.moveaxis(z.cpu().numpy(), 0, 1), np.float64)
 
 
 def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
@@ -186,15 +168,3 @@ def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: F
             points = torch.from_numpy(person.astype(np.float32)).to(estimator.device)
             rows.append(flow.information(points, s.expand(len(points), -1)).double().cpu().numpy())
     return np.stack(rows)
-
-
-def _log_likelihoods(estimator: Estimator, model: LikelihoodModel, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
-    """log p(y_n | z_nl), (N, L)."""
-    people, count, size = z.shape
-    flat, whose = z.reshape(people * count, size), np.repeat(np.arange(people), count)
-    found = np.empty(people * count)
-    for start in range(0, len(whose), TOGETHER):
-        part = slice(start, start + TOGETHER)
-        theta = {name: prior.from_normal(flat[part, p]) for p, (name, prior) in enumerate(model.parameters.items())}
-        found[part] = model.log_likelihood(theta, behavior[whose[part]], designs[whose[part]], estimator.task)
-    return np.where(np.isnan(found), -np.inf, found).reshape(people, count)

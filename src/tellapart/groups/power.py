@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
@@ -62,7 +63,7 @@ class PowerCurve:
 
         More people are never worse, so the curve is first made to rise (isotonic regression); between sizes it is a line.
         """
-        rising = isotonic(self.share)
+        rising = isotonic_regression(self.share).x
         if rising[-1] < target:
             return None
         last = int(np.argmax(rising >= target))
@@ -73,7 +74,7 @@ class PowerCurve:
 
     def between(self, target: float) -> list[int]:
         """A size to try next, to know better where the target is reached; none where neighbours are close enough."""
-        rising = isotonic(self.share)
+        rising = isotonic_regression(self.share).x
         last = int(np.argmax(rising >= target))
         low, high = (int(size) for size in self.sizes[last - 1 : last + 1]) if last else (0, 0)
         return [round((low * high) ** 0.5)] if high > 1.15 * low + 1 and low else []
@@ -123,14 +124,3 @@ def power_curve(
         between = curve.between(target)
         curve = measure(between, f"groups of {between[0]}") if between else curve
     return curve
-
-
-def isotonic(values: Floats) -> Floats:
-    """The rising values nearest to the given ones, by pooling neighbours that fall."""
-    blocks: list[tuple[float, int]] = []
-    for value in values:
-        blocks.append((float(value), 1))
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, n), (b, m) = blocks[-2:]
-            blocks[-2:] = [((a * n + b * m) / (n + m), n + m)]
-    return np.repeat([level for level, _ in blocks], [count for _, count in blocks])

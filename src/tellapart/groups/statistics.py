@@ -99,8 +99,4 @@ def cut(behavior: Behavior, masks: Mask) -> Behavior:
     return Behavior(shorter.fields, shorter.mask & masks)
 
 
-def closed_up(behavior: Behavior) -> Behavior:
-    """The same participants, gaps closed: a missed trial is as if it had never been, and what was recorded comes first in each block."""
-    order = np.argsort(~behavior.mask, axis=2, kind="stable")
-    fields = {name: np.take_along_axis(values, order, 2) for name, values in behavior.fields.items()}
-    return Behavior(fields, np.take_along_axis(behavior.mask, order, 2), behavior.participants)
+closed_up = Behavior.closed_up

@@ -29,7 +29,7 @@ from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..models.base import LikelihoodModel
-from ..models.evidence import require_likelihoods
+from ..models.evidence import log_likelihoods, require_likelihoods
 from ..models.simulation import Simulations
 from ..question import Question
 from ..tasks.base import Task
@@ -43,8 +43,6 @@ FROM_PRIOR = 0.2
 """The share of draws from the prior, if there is another proposal."""
 NEGLIGIBLE = 0.25
 """How far apart bounds may be, in standard errors, to be called one number."""
-TOGETHER = 20_000
-"""Pairs of participant and draw whose likelihood is asked for at once."""
 
 
 class Proposal(Protocol):
@@ -176,16 +174,10 @@ class _Sampler:
 
     def _likelihoods(self, model: LikelihoodModel, people: Simulations, z: Floats, exactly: Mapping[str, Floats] | None = None) -> Floats:
         """log p(y | theta) at parameters z (L, N, P), (L, N); those given `exactly`, (N,) each, are taken digit by digit."""
-        draws, n = z.shape[:2]
-        out, size = np.empty((draws, n)), max(1, TOGETHER // max(1, n))
-        for start in range(0, draws, size):
-            rows = z[start : start + size]
-            everybody = np.tile(np.arange(n), len(rows))
-            values = {name: prior.from_normal(rows[:, :, p].reshape(-1)) for p, (name, prior) in enumerate(model.parameters.items())}
-            values |= {name: given[everybody] for name, given in (exactly or {}).items()}
-            part = model.log_likelihood(values, people.behavior[everybody], people.designs[everybody], self.task)
-            out[start : start + size] = part.reshape(len(rows), n)
-        return out
+        theta = {name: prior.from_normal(z[..., p]).T for p, (name, prior) in enumerate(model.parameters.items())}
+        theta |= {name: values[:, None] for name, values in (exactly or {}).items()}
+        log_p = log_likelihoods(model, theta, people.behavior, people.designs, self.task).T
+        return np.ascontiguousarray(np.broadcast_to(log_p, z.shape[:2]))
 
 
 def _log_mixture(proposal: Proposal, m: int, z: Floats, people: Simulations) -> Floats:

@@ -211,9 +211,7 @@ def _play(
             at = 0, block, trial
             if block >= given and draw is not None:
                 responses = person.respond()
-                for name, value in {**responses, **draw(block, trial, responses)}.items():
-                    behavior.fields[name][at] = value
-                behavior.mask[at] = True
+                behavior.record(at, {**responses, **draw(block, trial, responses)})
             if behavior.mask[at]:
                 now = {name: values[at] for name, values in behavior.fields.items()}
                 total += person.log_probability(now) if block < given else 0.0

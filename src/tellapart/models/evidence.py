@@ -61,7 +61,8 @@ def log_evidence(model: LikelihoodModel, behavior: Behavior, designs: Floats, ta
     if isinstance(model, IntegratedModel) and not given:
         return model.log_evidence(behavior, designs, task)
     points = prior_points(model, tuple(name for name in model.parameters if name not in given))
-    columns = _log_likelihoods(model, points, behavior, designs, task, given)
+    theta = {name: points[name][None] if name in points else given[name][:, None] for name in model.parameters}
+    columns = log_likelihoods(model, theta, behavior, designs, task)
     return np.asarray(logsumexp(columns, axis=1) - np.log(columns.shape[1]))
 
 
@@ -70,7 +71,7 @@ def exact_posterior(model: LikelihoodModel, behavior: Behavior, designs: Floats,
     if isinstance(model, IntegratedModel):
         return model.exact_posterior(behavior, designs, task)
     points = prior_points(model, tuple(model.parameters))
-    columns = _log_likelihoods(model, points, behavior, designs, task, {})
+    columns = log_likelihoods(model, points, behavior, designs, task)
     with np.errstate(invalid="ignore"):
         weights = np.exp(columns - logsumexp(columns, axis=1, keepdims=True))
     return ExactPosterior(points, dict.fromkeys(points, weights))
@@ -85,16 +86,17 @@ def prior_points(model: Model, names: Sequence[str]) -> dict[str, Floats]:
     return quantiles({name: model.parameters[name] for name in names}, unit)
 
 
-def _log_likelihoods(
-    model: LikelihoodModel, points: Parameters, behavior: Behavior, designs: Floats, task: Task, given: Parameters
-) -> Floats:
-    """log p(y_n | given_n, theta_j), (N, J)."""
-    n, count = len(behavior), len(next(iter(points.values()))) if points else 1
-    columns = np.empty((n, count))
+def log_likelihoods(model: LikelihoodModel, theta: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
+    """log p(y_n | theta_nl) of N participants at L points each, (N, L).
+
+    Arguments:
+        theta: Name to what can be broadcast to (N, L); L is 1 for a model without parameters.
+    """
+    n, count = len(behavior), max((values.shape[-1] for values in theta.values()), default=1)
     size = max(1, TOGETHER // max(1, n))
+    columns, each = np.empty((n, count)), {name: np.broadcast_to(values, (n, count)) for name, values in theta.items()}
     for start in range(0, count, size):
-        part, times = slice(start, start + size), min(size, count - start)
-        everybody = np.tile(np.arange(n), times)
-        values = {name: np.repeat(points[name][part], n) if name in points else given[name][everybody] for name in model.parameters}
-        columns[:, part] = model.log_likelihood(values, behavior[everybody], designs[everybody], task).reshape(times, n).T
+        part = slice(start, min(start + size, count))
+        who, values = np.repeat(np.arange(n), part.stop - start), {name: of[:, part].reshape(-1) for name, of in each.items()}
+        columns[:, part] = model.log_likelihood(values, behavior[who], designs[who], task).reshape(n, -1)
     return columns

@@ -76,7 +76,7 @@ def _broken(model: Model, task: Task, seed: int, n: int, what: str, relabelled: 
         axis = 2 if what == "columns" else 1
         at_designs, _ = attempt(model, parameters, designs, rng, task)
         exchanged, _ = attempt(model, parameters, np.take_along_axis(designs, order, axis), rng, task)
-        back = _relabel(exchanged, order, relabelled) if what == "columns" else _reorder(exchanged, order)
+        back = _relabel(exchanged, order, relabelled) if what == "columns" else exchanged.rearranged(np.argsort(order, axis=1), 1)
         difference = statistics(at_designs, task) - statistics(back, task)
         following = neighbours(at_designs, task) - neighbours(back, task)
         return _tests(difference, to_unit(space, designs) - 0.5, _weights(model, parameters, group), following)
@@ -97,13 +97,6 @@ def _relabel(behavior: Behavior, order: NDArray[np.intp], names: tuple[str, ...]
     """Category k of an exchanged design is category order[k] of the design itself."""
     changed = {name: np.take_along_axis(order, behavior.fields[name].astype(np.intp), 2) for name in names}
     return Behavior({name: changed.get(name, values) for name, values in behavior.fields.items()}, behavior.mask)
-
-
-def _reorder(behavior: Behavior, order: NDArray[np.intp]) -> Behavior:
-    """Block b of an exchanged design is block order[b] of the design itself."""
-    back = np.argsort(order, axis=1)
-    fields = {name: np.take_along_axis(values, back, 1) for name, values in behavior.fields.items()}
-    return Behavior(fields, np.take_along_axis(behavior.mask, back, 1))
 
 
 def statistics(behavior: Behavior, task: Task) -> Floats:

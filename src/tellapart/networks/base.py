@@ -35,7 +35,7 @@ class Encoder(nn.Module, ABC):
     """What a study file calls the encoder."""
 
     sources: tuple[str, ...] = ()
-    """What to cite for it: keys of `report/citations.py`, or BibTeX."""
+    """What to cite for it: keys of `report/sources.bib`, or BibTeX."""
 
     any_length: ClassVar[bool] = True
     """Does it take experiments with fewer trials and blocks than the task has?"""

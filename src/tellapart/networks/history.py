@@ -20,8 +20,7 @@ class HistoryEncoder(PooledEncoder):
     name: ClassVar[str] = "history"
 
     def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2) -> None:
-        empty = Behavior({f.name: np.zeros((0, 1, 1), f.dtype) for f in task.fields})
-        described = task.history(empty)
+        described = task.history(task.nothing(0))
         if described is None:
             raise StudyError(
                 f"The task '{task.name}' does not describe its trials.", expected="a `history` method", fix='use the encoder "sequence"'

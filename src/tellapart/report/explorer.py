@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Mapping, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
+from ..nearby import Moved
 from ..tasks.space import DesignSpace, Floats, Variable
 from ..tasks.text import names_for_people
 from .style import HABIT, INK, OURS, PALE
@@ -38,28 +39,26 @@ class Number:
     recommended: int
 
 
-def explorer(moved: Sequence[Mapping[str, Any]], space: DesignSpace, design: Any, nats: float) -> list[Number]:
+def explorer(moved: Sequence[Moved], space: DesignSpace, design: Any, nats: float) -> list[Number]:
     """The figures, all on one scale.
 
     Arguments:
-        moved: What `Moved.to_json` gave.
+        moved: What each of its numbers does.
         design: The recommended one, (B, V).
         nats: Its information.
     """
     if not moved:
         return []
-    low = nats + min(min(one["change"]) for one in moved)
-    high = nats + max(max(one["change"]) for one in moved)
+    low = nats + min(float(one.change.min()) for one in moved)
+    high = nats + max(float(one.change.max()) for one in moved)
     room = max(0.1 * (high - low), 0.005)
     names = names_for_people(space.names)
     return [_number(one, space, names, np.asarray(design), nats, (low - room, high + room)) for one in moved]
 
 
-def _number(
-    one: Mapping[str, Any], space: DesignSpace, names: Sequence[str], design: Floats, nats: float, ends: tuple[float, float]
-) -> Number:
-    b, v = one["block"], one["variable"]
-    variable, values, change, se = space.variables[v], np.array(one["values"]), np.array(one["change"]), np.array(one["se"])
+def _number(one: Moved, space: DesignSpace, names: Sequence[str], design: Floats, nats: float, ends: tuple[float, float]) -> Number:
+    b, v, values, change, se = one.block, one.variable, one.values, one.change, one.se
+    variable = space.variables[v]
     recommended = int(np.abs(values - design[b, v]).argmin())
     x = LEFT + (WIDTH - LEFT - 8) * _share(values, variable)
     y, above, below = (_height(nats + part, ends) for part in (change, change + 2 * se, change - 2 * se))

@@ -6,7 +6,7 @@ import json
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
-from ..nearby import Rounded
+from ..nearby import Moved, Rounded
 from ..question import Question
 from ..search.base import Search
 from ..tasks.base import Task
@@ -34,8 +34,8 @@ class Content:
         validation: The run's checks, if it has been validated.
         curve: Points of the information curve, each with "blocks", "trials", "nats" and "se".
         adaptive: What `tellapart adapt` kept, if it was asked.
-        rounded: What `Rounded.to_json` gave of the rounding to be recommended, if the estimator knows other designs.
-        moved: What `Moved.to_json` gave of each number of the design.
+        rounded: The rounding to be recommended, if the estimator knows other designs.
+        moved: The information as each number of the design is moved.
         failures: Participants that could not be simulated during the search, each with the name of its "model".
         sources: What to cite for the search, its estimator and its encoder.
     """
@@ -52,8 +52,8 @@ class Content:
     failures: Sequence[Mapping[str, Any]] = ()
     adaptive: Mapping[str, Any] | None = None
     sources: Sequence[str] = ()
-    rounded: Mapping[str, Any] | None = None
-    moved: Sequence[Mapping[str, Any]] = ()
+    rounded: Rounded | None = None
+    moved: Sequence[Moved] = ()
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -76,7 +76,7 @@ def render(content: Content) -> str:
         header=["block", *names_for_people(content.task.design_space.names)],
         rows=[[f"{b}", *(f"{value:.3f}" for value in row)] for b, row in enumerate(content.result["design"], 1)],
         counting=_counting(content),
-        rounding=Rounded.from_json(content.rounded).in_words(content.task.design_space) if content.rounded else "",
+        rounding=content.rounded.in_words(content.task.design_space) if content.rounded else "",
         explored=explorer(content.moved, content.task.design_space, content.result["design"], content.result["information"]["nats"]),
         information=_information(content),
         curve=_curve(content),

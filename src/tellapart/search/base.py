@@ -235,7 +235,7 @@ class Search(ABC):
     """How it finds a design and what its estimates are, in a sentence or two, for the report."""
 
     sources: ClassVar[tuple[str, ...]] = ()
-    """What to cite for it: keys of `report/citations.py`, or BibTeX."""
+    """What to cite for it: keys of `report/sources.bib`, or BibTeX."""
 
     trains_at_each_design: ClassVar[bool] = False
     """Is a network trained anew at each design? Then it knows that design only, and `evaluate` needs no finished search."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Collection
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from ..behavior import Behavior
@@ -70,7 +69,6 @@ def collect(
     people = {row.id: row for row in _people(connection, simulated, finished) if row.label not in but}
     places = {(row.session, row.position, row.attempt): row for row in _blocks(connection, list(people), earlier)}
     behavior, designs = task.nothing(len(people)), np.full((len(people), *task.design_space.shape), np.nan)
-    fields, mask = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy()
     index = {session: i for i, session in enumerate(people)}
     for row in places.values():
         designs[index[row.session], row.block] = row.row
@@ -79,10 +77,11 @@ def collect(
         place = places.get((trial.session, trial.position, trial.attempt))
         if place is None:
             continue
-        _record(fields, mask, (index[trial.session], place.block, trial.trial), trial)
+        if not trial.missed:
+            behavior.record((index[trial.session], place.block, trial.trial), {**trial.responses, **trial.outcomes})
         rows.append(_row(task, people[trial.session], place, trial))
     labels = [row.label for row in people.values()]
-    known = Behavior(fields, mask, np.array(labels, dtype=str))
+    known = Behavior(behavior.fields, behavior.mask, np.array(labels, dtype=str))
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["participant"], rows[i]["block"], rows[i]["attempt"], rows[i]["trial"]))
     return Collected(labels, known, designs, [rows[i] for i in order], [row.truth or {} for row in people.values()])
 
@@ -105,13 +104,6 @@ def _blocks(connection: Connection, ids: list[int], earlier: bool) -> list[Any]:
 
 def _trials(connection: Connection, ids: list[int]) -> list[Any]:
     return list(connection.execute(select(trials).where(trials.c.session.in_(ids))))
-
-
-def _record(fields: dict[str, NDArray[Any]], mask: NDArray[np.bool_], place: tuple[int, int, int], trial: Any) -> None:
-    if not trial.missed:
-        mask[place] = True
-        for name, value in {**trial.responses, **trial.outcomes}.items():
-            fields[name][place] = value
 
 
 def _row(task: Task, person: Any, place: Any, trial: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import json
 import secrets
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any, Callable
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -48,12 +47,6 @@ COUNTED = ("/api/start", "/api/decline")
 """What everybody can do without a key, and what leaves a trace in the database."""
 
 
-@dataclass
-class _Bucket:
-    left: float
-    at: float
-
-
 class Buckets:
     """How often each of many may ask: `rate` times each second, `size` times at once.
 
@@ -66,7 +59,7 @@ class Buckets:
 
     def __init__(self, limit: tuple[float, int], clock: Callable[[], float] = time.monotonic) -> None:
         (self._rate, self._size), self._clock = limit, clock
-        self._buckets: dict[bytes, _Bucket] = {}
+        self._buckets: dict[bytes, tuple[float, float]] = {}  # how much was left, and when
         self._salt, self._lock = secrets.token_bytes(16), threading.Lock()
 
     def allows(self, who: str) -> bool:
@@ -74,16 +67,14 @@ class Buckets:
         now, name = self._clock(), hashlib.blake2b(who.encode("utf-8", "replace"), digest_size=16, key=self._salt).digest()
         with self._lock:
             if len(self._buckets) > self.MOST:
-                self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._filled(bucket, now) < self._size}
-            bucket = self._buckets.setdefault(name, _Bucket(self._size, now))
-            bucket.left, bucket.at = self._filled(bucket, now), now
-            if bucket.left < 1:
-                return False
-            bucket.left -= 1
-            return True
+                self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._filled(*bucket, now) < self._size}
+            left = self._filled(*self._buckets.get(name, (self._size, now)), now)
+            allowed = left >= 1
+            self._buckets[name] = left - allowed, now
+            return allowed
 
-    def _filled(self, bucket: _Bucket, now: float) -> float:
-        return min(self._size, bucket.left + self._rate * (now - bucket.at))
+    def _filled(self, left: float, at: float, now: float) -> float:
+        return min(self._size, left + self._rate * (now - at))
 
 
 def network_of(client: Any) -> str:

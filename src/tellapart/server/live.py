@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from dataclasses import dataclass
 from typing import Any, Callable
 
 import numpy as np
@@ -25,12 +25,6 @@ FAST = 0.15
 STATES = ("active", "away", "left", "finished", "screened_out")
 
 
-@dataclass
-class _Kept:
-    at: float
-    value: Any
-
-
 class Live:
     """The state of an experiment, computed at most once a second however many pages ask.
 
@@ -41,7 +35,7 @@ class Live:
 
     def __init__(self, rules: Sessions, analyst: Analyst) -> None:
         self._rules, self._analyst = rules, analyst
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, tuple[float, Any]] = {}
         self._lock = threading.Lock()
         self.closed = False
 
@@ -56,10 +50,10 @@ class Live:
         return {**counts, "people": people, "models": self._analyst.summary()}
 
     def _recent(self, name: str, seconds: float, compute: Callable[[], Any]) -> Any:
-        now, kept = self._rules.clock(), self._kept.get(name)
-        if kept is None or not 0 <= now - kept.at < seconds:
-            self._kept[name] = kept = _Kept(now, compute())
-        return kept.value
+        now, (at, value) = self._rules.clock(), self._kept.get(name, (-math.inf, None))
+        if not 0 <= now - at < seconds:
+            _, value = self._kept[name] = now, compute()
+        return value
 
     def _counts(self) -> dict[str, Any]:
         """How many are in which state, real people and simulated ones, by condition."""

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ..behavior import Behavior
 from ..errors import ModelError, TellapartError
 from ..models.base import Floats, Model
 from ..models.simulation import turns
@@ -194,13 +193,8 @@ class _Group:
 
     def learn(self, outcomes: Sequence[Mapping[str, float]], position: int, trial: int) -> None:
         """Put down what happened."""
-        fields = {name: values.copy() for name, values in self._behavior.fields.items()}
-        mask = self._behavior.mask.copy()
         lengths = self._plan.task.lengths(self._designs)[:, position]
         for i, (responses, came) in enumerate(zip(self._responses, outcomes, strict=True)):
             if responses is not None and trial < lengths[i]:
-                mask[i, position, trial] = True
-                for name, value in {**responses, **came}.items():
-                    fields[name][i, position, trial] = value
-        self._behavior = Behavior(fields, mask)
+                self._behavior.record((i, position, trial), {**responses, **came})
         self._agents.learn(outcomes)

@@ -82,17 +82,12 @@ def ask(estimator: Estimator, simulations: Simulations, rng: np.random.Generator
     """What an estimator says of simulated participants."""
     import torch
 
-    question, log_q, theta = estimator.question, None, []
-    with torch.no_grad():
-        inputs = estimator.inputs(simulations.behavior, simulations.designs)
-        if question.about_models:
-            shares = torch.cat([estimator.log_model_probabilities(part) for part in torch.split(inputs, CHUNK)])
-            log_q = shares.double().log_softmax(-1).cpu().numpy()
-        for m in range(len(question.models) if question.about_parameters else 0):
-            priors, chosen = question.parameters(m), inputs[torch.from_numpy(simulations.model == m)]
-            parts = [estimator.sample_theta(part, m, draws, rng) for part in torch.split(chosen, CHUNK)] if priors else []
-            z = torch.cat(parts, dim=1).cpu().numpy() if parts else np.zeros((draws, len(chosen), 0))
-            theta.append({name: prior.from_normal(z[:, :, p].T) for p, (name, prior) in enumerate(priors.items())})
+    question, inputs, theta = estimator.question, estimator.inputs(simulations.behavior, simulations.designs), []
+    log_q = estimator.log_probabilities(inputs, CHUNK).log_softmax(-1).cpu().numpy() if question.about_models else None
+    for m in range(len(question.models) if question.about_parameters else 0):
+        priors, chosen = question.parameters(m), inputs[torch.from_numpy(simulations.model == m)]
+        z = estimator.draws(chosen, m, draws, rng, CHUNK) if priors else np.zeros((len(chosen), draws, 0))
+        theta.append({name: prior.from_normal(z[..., p]) for p, (name, prior) in enumerate(priors.items())})
     return Participants(estimator.task, question, simulations, log_q, tuple(theta))
 
 

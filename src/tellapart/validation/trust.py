@@ -180,7 +180,7 @@ class _References:
 
     def jobs(self, people: Behavior) -> Iterator[Callable[[], tuple[NDArray[np.intp], int, Floats]]]:
         """Comparisons that do not depend on each other: each gives places of people, a model, and their p-values under it."""
-        people = people if self.misses else _without_gaps(people)
+        people = people if self.misses else people.closed_up()
         whole = [np.broadcast_to(self.exists, people.mask.shape)] if self.misses else []
         for shown in (self.reached(people.mask), *whole):
             for rows in _alike(shown):
@@ -214,13 +214,6 @@ class _References:
         seen = Behavior(behavior.fields, behavior.mask & shown).first(blocks=blocks, trials=trials)
         summaries = self.estimator.summaries(seen, self.design).astype(np.float64)
         return summaries, plain_statistics(seen, self.estimator.task.fields, shown[:blocks, :trials])
-
-
-def _without_gaps(behavior: Behavior) -> Behavior:
-    """The recorded trials of each block moved up to its beginning."""
-    order = np.argsort(~behavior.mask, axis=2, kind="stable")
-    fields = {name: np.take_along_axis(values, order, 2) for name, values in behavior.fields.items()}
-    return Behavior(fields, np.take_along_axis(behavior.mask, order, 2))
 
 
 def _reach(mask: Mask) -> NDArray[np.intp]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from shlex import quote
 from typing import Any, Sequence
@@ -38,14 +39,10 @@ def export_people(
     from .psychds import write_psychds
     from .table import write_table
 
-    database = open_database(study_file(path).parent, url, must_exist=True)
-    try:
-        with database.reading() as connection:
-            people = collect(connection, study.task, simulated=simulated, finished=finished)
-            earlier = collect(connection, study.task, simulated=simulated, finished=finished, earlier=True)
-            others = collect(connection, study.task, simulated=not simulated).labels
-    finally:
-        database.close()
+    with closing(open_database(study_file(path).parent, url, must_exist=True)) as database, database.reading() as connection:
+        people = collect(connection, study.task, simulated=simulated, finished=finished)
+        earlier = collect(connection, study.task, simulated=simulated, finished=finished, earlier=True)
+        others = collect(connection, study.task, simulated=not simulated).labels
     if not people.rows:
         hint = (
             f"{'leave out' if simulated else 'give'} --simulated, for {counted(len(others), 'such participant')}"
