@@ -46,6 +46,16 @@ def mixed_behavior(model, convention, arms, blocks, trials, n, seed=0):
     return agent, task, theta, agent.simulate(theta, task.baseline(n, rng), rng, task)
 
 
+def test_a_hopeless_arm_is_improbable_and_not_impossible():
+    """Of four arms one has won twelve times and one has lost as often; somebody with a large lambda who shifts to the latter is rare."""
+    choices = [0] * 12 + [1] * 12 + [2, 1]
+    behavior = as_behavior([[choices]], [[[1] * 12 + [0] * 14]])
+    theta = {"gamma_w": np.array([0.5]), "gamma_l": np.array([0.5]), "lambda": np.array([8.0])}
+    found = build("wslts").log_likelihood(theta, behavior, DESIGN, BernoulliBandit(4, 1, 26))
+    assert np.isfinite(found).all()
+    assert found[0] < np.log(1e-15)
+
+
 @pytest.mark.parametrize("arms", [2, 3, 4])
 @pytest.mark.parametrize(("model", "convention"), AGENTS)
 def test_sequence_probabilities_sum_to_one(model, convention, arms):

@@ -124,6 +124,7 @@ def test_the_quick_way_says_so(folder, tmp_path):
     outcome = command("analyse", folder, folder / "theirs.csv", "--out", tmp_path / "a.html", "--amortized", "--least-trials", 5)
     assert outcome.exit_code == 0, outcome.stderr
     assert "are the network's" in outcome.stdout
+    assert "as a description of the group: the p-value" in outcome.stdout or "The models do not describe this group" in outcome.stdout
     assert "014 (2 trials recorded, fewer than 5)" in outcome.stdout or "014 (3 trials recorded, fewer than 5)" in outcome.stdout
 
 
@@ -146,6 +147,7 @@ def test_power_says_how_many(folder, tmp_path):
         (("posterior", "STUDY", "DATA", "--out", "OUT", "--codes", "choice"), "cannot be understood"),
         (("power", "STUDY", "--frequencies", "wslts=0.5"), "no frequencies of the models"),
         (("power", "STUDY", "--frequencies", "wslts=much"), "cannot be understood"),
+        (("power", "STUDY", "--frequencies", "wslts=0.6,aeg=0.4", "--versus", "aeg=0.4,wslts=0.6"), "These two groups do not differ"),
         (("power", "STUDY", "--parameter", "aeg.epsilon"), "--width or --effect"),
         (("power", "STUDY", "--parameter", "aeg.phi", "--width", "0.1"), "cannot be asked about"),
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--effect", "7"), "differ that much"),

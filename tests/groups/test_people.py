@@ -13,7 +13,7 @@ from tellapart.groups.contrasts import by_conditions
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
 from tellapart.groups.parameters import GroupParameters
 from tellapart.groups.predictive import Predictor
-from tellapart.groups.words import conclusion, methods, rounded
+from tellapart.groups.words import conclusion, described, methods, rounded
 from tellapart.models.evidence import log_evidence
 from tellapart.parts import find_part
 from tellapart.priors import sample_priors
@@ -128,7 +128,8 @@ def test_predictive_checks_find_a_stranger_and_rarely_a_friend(result):
 
 def test_one_person(result):
     found = result.analyse(simulate(result, 1), settings=QUICK)
-    assert "do not say which model" in conclusion(found)
+    assert conclusion(found).startswith("1 person does not say which model")
+    assert described(found).startswith("Nothing speaks against the models as a description of the group")
     assert found.effects.people == 1
     assert (found.effects.high - found.effects.low > 0.5).all()
 
@@ -137,11 +138,12 @@ def test_a_person_without_trials_and_one_with_three(result):
     people = simulate(result, 8)
     mask = people.mask.copy()
     mask[2], mask[4, 1:], mask[4, 0, 3:] = False, False, False
+    mask[5, :, ::2], mask[5, 0] = False, False
     found = result.analyse(ta.Behavior(people.fields, mask, people.participants), settings=QUICK)
     assert [one.participant for one in found.left_out] == [2]
     assert found.trials[found.participants == 4].tolist() == [3]
-    assert any("4 (3)" in warning for warning in found.warnings)
-    assert found.missed.sum() == 17
+    assert any("are there of 2: 4 (stopped after 3 of 20), 5 (5)." in warning for warning in found.warnings)
+    assert found.missed.sum() == 17 + 15
 
 
 def test_groups_at_different_designs_are_compared_and_small_ones_are_not(result):

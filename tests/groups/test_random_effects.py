@@ -9,6 +9,7 @@ from scipy.stats import beta, binom
 
 from tellapart import DataError, StudyError
 from tellapart.groups.comparison import compare_frequencies, same_model
+from tellapart.groups.contrasts import Comparison
 from tellapart.groups.mixture import largest
 from tellapart.groups.random_effects import random_effects
 from tellapart.groups.sampled import sampled_frequencies
@@ -196,3 +197,13 @@ def test_the_same_people_under_two_conditions():
     assert same_model(evidences, "ab").frequencies[0] > 0.9
     evidences["stress"] = 8.0 * np.eye(2)[1 - first]
     assert same_model(evidences, "ab").frequencies[0] < 0.1
+
+
+@pytest.mark.parametrize(("each", "said"), [(0.3, ""), (12.0, "the model, for")])
+def test_that_people_change_their_model_is_said_if_it_is_probable(each, said):
+    """Twelve people who lean to another model under the other condition: a little, which says nothing, or clearly."""
+    lean = np.tile([each, 0.0], (12, 1))
+    same = same_model({"low": lean, "high": lean[:, ::-1]}, ["a", "b"])
+    assert same.frequencies[1] > 0.5
+    assert Comparison("load", True, same=same).differs().startswith(said)
+    assert bool(Comparison("load", True, same=same).differs()) == bool(said)

@@ -823,6 +823,27 @@ def test_the_largest_where_one_is_all_but_known(narrow):
     np.testing.assert_allclose(shares, [ahead * known, (1 - ahead) * known, 1 - known], atol=narrow)
 
 
+@pytest.mark.parametrize("apart", [3.0, 8.0, 20.0])
+@pytest.mark.parametrize("sds", [(1.0, 1.0, 1.0, 1.0), (1.0, 0.01, 0.3, 2.0), (0.02, 1.0, 0.5, 0.5)])
+def test_the_rarest_of_the_largest_has_its_digits(apart, sds):
+    """Against a fine grid on the scale of logarithms, as far down as numbers go."""
+    means, widths = np.array([0.0, apart, apart - 0.5, apart - 1]), np.array(sds)
+    x = np.linspace(-1, 40, 400_001)
+    logs = stats.norm.logpdf(x, 0.0, sds[0]) + stats.norm.logcdf(x[:, None], means[1:], sds[1:]).sum(1)
+    expected = max(logs.max() + np.log(np.trapezoid(np.exp(logs - logs.max()), x)), np.log(1e-300))
+    np.testing.assert_allclose(np.log(largest(means, widths)[0]), expected, atol=1e-4 if expected < np.log(1e-7) else 1e-2)
+
+
+@pytest.mark.parametrize("arms", [2, 3])
+def test_what_is_all_but_impossible_is_not_impossible(arms):
+    """Its logarithm is a number, or a person who does it once is said to follow no model; a value of -inf stays impossible."""
+    for apart in (10.0, 1e3, 1e8):
+        values = np.append(np.zeros(arms - 1), -apart)
+        assert 0 < largest(values, np.ones(arms))[-1] < 1e-10
+        assert 0 < softmax(values)[-1] < 1e-4
+    assert softmax(np.append(np.zeros(arms - 1), -np.inf))[-1] == 0
+
+
 def test_the_largest_of_two_however_they_are_named():
     means, sds = np.array([10.0, 0.0]), np.array([1.0, 0.5])
     shares = largest(means, sds)

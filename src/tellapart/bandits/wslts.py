@@ -150,10 +150,12 @@ class WSLTS(BanditModel):
 
 
 def _log_largest(others: Descriptions, powers: Floats) -> Floats:
-    """log P(x_k is the largest) for each of the other arms: wins and losses (C, 2 (K - 1)), lambda (C, J), to (C, J, K - 1)."""
+    """log P(x_k is the largest) for each of the other arms: wins and losses (C, 2 (K - 1)), lambda (C, J), to (C, J, K - 1).
+
+    Tails end at a probability of about 1e-15, and no arm is impossible: what is rarer counts as that rare.
+    """
     probabilities, _ = probability_largest(others[:, ::2], others[:, 1::2], powers)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(probabilities))
+    return np.asarray(np.log(np.maximum(probabilities, 1e-15)))
 
 
 def _at_nodes(seen: _Transcript) -> Floats:

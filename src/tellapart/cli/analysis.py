@@ -82,6 +82,7 @@ def analyse(
       tellapart analyse examples/bandit data.csv --out analysis.html
     """
     from ..groups.analysis import AnalysisSettings
+    from ..groups.words import described
     from ..report.analysis import write_analysis
 
     plan, result = finished_run(study)
@@ -92,7 +93,8 @@ def analyse(
         found = result.analyse(people, where, settings, progress)
     page = out or run_folder(study).parent / "analysis.html"
     summary = _summary(found, page, write_analysis(page, plan.name, found, plan.question, people.lines))
-    words = [summary["conclusion"], found.evidence.words, *(f"warning: {one}" for one in found.warnings), f"The page is in {page}"]
+    words = [summary["conclusion"], found.evidence.words, *([] if found.prediction.alarm else [described(found)])]
+    words += [*(f"warning: {one}" for one in found.warnings), f"The page is in {page}"]
     show(summary if as_json else "\n".join(words))
 
 

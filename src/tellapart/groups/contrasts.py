@@ -57,7 +57,7 @@ class Comparison:
         differing = []
         if self.frequencies and self.frequencies.probability > 0.95:
             differing.append(f"the frequencies of models (probability {self.frequencies.probability:.3f})")
-        if self.same and self.same.frequencies[1] > 0.5:
+        if self.same and self.same.protected[1] > 0.95:
             differing.append(f"the model, for {100 * self.same.frequencies[1]:.0f} % of people")
         least = 0.025 / max(1, len(self.parameters))
         clear = [one for one in self.parameters if min(one.probability, 1 - one.probability) < least]

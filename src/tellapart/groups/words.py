@@ -21,26 +21,34 @@ SURE = 0.95
 
 def conclusion(found: Analysis) -> str:
     """The group in a sentence or two."""
-    people = f"{len(found.participants)} people"
+    count = len(found.participants)
+    people, these, do = (f"{count} people", "these", "do") if count > 1 else ("1 person", "this", "does")
     if found.effects is None:
         rows = [row for group in found.parameters.values() for row in group.rows()]
         told = [(row["parameter"], *(rounded(row[key], 2) for key in ("mean", "mean_low", "mean_high"))) for row in rows]
         means = ", ".join(f"{name} {mean} ({low} to {high})" for name, mean, low, high in told)
-        return f"In the population of these {people}, the means of {found.models[0]} are: {means}."
+        return f"In the population of {these} {people}, the means of {found.models[0]} are: {means}."
     effects = found.effects
     best = int(effects.frequencies.argmax())
     share = f"{100 * effects.frequencies[best]:.0f} % ({100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %)"
     sure = f"protected exceedance probability {effects.protected[best]:.3f}, Bayes omnibus risk {effects.omnibus_risk:.3f}"
     if effects.protected[best] < SURE:
-        return f"{people.capitalize()} do not say which model is the most frequent one; {effects.names[best]} leads with {share}; {sure}."
-    return f"In the population of these {people}, {effects.names[best]} is the most frequent model: {share}; {sure}."
+        return f"{people.capitalize()} {do} not say which model is the most frequent one; {effects.names[best]} leads with {share}; {sure}."
+    return f"In the population of {these} {people}, {effects.names[best]} is the most frequent model: {share}; {sure}."
+
+
+def described(found: Analysis) -> str:
+    """Do the models describe the group? In a sentence."""
+    prediction = found.prediction
+    verdict = "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
+    return f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
 
 
 def warnings_of(found: Analysis) -> Iterator[str]:
     """What a reader must know before believing the rest."""
     if found.left_out:
         yield (f"Left out ({len(found.left_out)}): " + "; ".join(f"{one.participant} ({one.reason})" for one in found.left_out[:5]) + ".")
-    few = [f"{label} ({count})" for label, count in zip(found.participants, found.trials, strict=True) if count < 10]
+    few = [f"{found.participants[n]} ({_recorded(found, n)})" for n in np.flatnonzero(found.trials < 10)]
     if few:
         yield f"Fewer than 10 trials, which say little, are there of {len(few)}: {', '.join(few[:5])}."
     if found.prediction.alarm:
@@ -63,6 +71,12 @@ def warnings_of(found: Analysis) -> Iterator[str]:
     for one in found.comparisons:
         if one.differs():
             yield f"Conclusions differ by {one.name}: {one.differs()}. What is said of everybody together is an average over these."
+
+
+def _recorded(found: Analysis, n: int) -> str:
+    """How many trials somebody has, and whether these are the first ones: who stopped has missed nothing in between."""
+    count, planned, mask = int(found.trials[n]), int(found.trials[n] + found.missed[n]), found.behavior.mask[n].ravel()
+    return f"stopped after {count} of {planned}" if count < planned and mask[:count].all() else f"{count}"
 
 
 def _about_flags(found: Analysis) -> Iterator[str]:

@@ -15,7 +15,7 @@ from ..groups.analysis import Analysis
 from ..groups.contrasts import Comparison
 from ..groups.statistics import PARTS
 from ..groups.to_arviz import to_arviz
-from ..groups.words import between, conclusion, methods, rounded
+from ..groups.words import between, conclusion, described, methods, rounded
 from . import analysis_figures as figures
 from .style import Panel, filled, panel
 
@@ -201,11 +201,9 @@ def _frequency_rows(one: Comparison) -> list[dict[str, Any]]:
 
 def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
     prediction, everybody = found.prediction, len(found.participants)
-    verdict = "Nothing speaks against the models as a description of the group"
-    verdict = "The models do not describe the group" if prediction.alarm else verdict
     text = (
-        f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
-        " The group is compared with the population that comes nearest to it, of people who follow the models with whatever parameters."
+        f"{described(found)} The group is compared with the population that comes nearest to it, of people who follow the models with"
+        " whatever parameters."
     )
     people = len(prediction.group.people)
     if people < everybody:
