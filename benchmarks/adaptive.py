@@ -4,7 +4,8 @@
     python benchmarks/adaptive.py speed               seconds of a decision for one participant, and for a batch of 50
     python benchmarks/adaptive.py regret [N]          the chosen question beside the best one by likelihood, N moments (60)
     python benchmarks/adaptive.py retention [N]       power or exponential, 20 intervals: ours, exact greedy, random; N participants (200)
-    python benchmarks/adaptive.py bandits [N] [S]     the paper's four studies, adaptive minus fixed, N participants (60), S steps (1500)
+    python benchmarks/adaptive.py bandits [N] [S] [NAME …]  the paper's four studies, or those named (discriminate, wslts, aeg, gls),
+                                                      adaptive minus fixed, N participants (60), S steps (1500)
     python benchmarks/adaptive.py calibration [N]     ranks and reliability on adaptively made data, N participants (300)
 
 What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew. Numbers are printed as they come, so that a run that is
@@ -19,6 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ from takes import say
 import tellapart as ta
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.learned import Learning
+from tellapart.adaptive.looking import Effort
 from tellapart.adaptive.playing import Played, play
 from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stopping import Stopping, calibration_after, stop
@@ -214,8 +217,6 @@ def report_accuracy(policy: Policy, name: str, people: Simulations) -> None:
 
 def greedy_retention(task: recall.Retention, question: Question, people: Simulations, rng: np.random.Generator) -> Simulations:
     """The same participants with the interval that is best by likelihood at each trial, of 80."""
-    from dataclasses import replace
-
     grid, n = np.geomspace(0.5, 100, 80), len(people)
     points = [prior_points(model, ("a", "b")) for model in question.models]
     curves = [points[0]["a"] * (grid[:, None] + 1) ** -points[0]["b"], points[1]["a"] * np.exp(-points[1]["b"] * grid[:, None])]
@@ -238,39 +239,58 @@ def greedy_retention(task: recall.Retention, question: Question, people: Simulat
     return replace(people, designs=designs, behavior=Behavior({"recalled": answers}))
 
 
-def bandits(n: int = 60, steps: int = 1500) -> None:
+def bandits(n: int = 60, steps: int = 1500, *names: str) -> None:
     """The studies of the paper, with short searches: adaptive minus fixed."""
     models = (ta.WSLTS(), ta.AEG(), ta.GLS())
-    studies = [(models, "discriminate", 2), *(((model,), "estimate", 3) for model in models)]
-    for asked, goal, blocks in studies:
-        name = goal if len(asked) > 1 else f"{goal} {asked[0].name}"
+    studies = {"discriminate": (models, "discriminate", 2), **{model.name: ((model,), "estimate", 3) for model in models}}
+    for name in names or studies:
+        asked, goal, blocks = studies[name]
         search = Amortized(steps=steps, survey=64, survey_simulations=300, finalists=3, finalist_simulations=2000, baselines=3)
         study = ta.Study(ta.BernoulliBandit(3, blocks, 30), asked, goal, search=search)
+        start = time.process_time()
         result = ta.find_design(study)
+        print(f"{name}: the network and the fixed design took {time.process_time() - start:.0f} s of one core", flush=True)
         learning = Learning(study.task, study.question, search, 1, None, steps)
-        found = worth(learning.policy(result.design, result.found.estimator), n, 31)
+        found = worth(learning.policy(result.design, result.found.estimator), n, 31, progress=printed)
         line = (
             f"{name}: policy {found.policy.nats:.3f}, fixed {found.fixed.nats:.3f}, difference {found.difference} ({steps} steps, n = {n})"
         )
         print(f"{line}; a decision {found.seconds[0]:.2f} s (median), {found.seconds[1]:.2f} s (95 %); {found.verdict}", flush=True)
 
 
+def printed(done: int, total: int, stage: str = "", detail: str = "") -> None:
+    """Progress as a line, now and then."""
+    if "learning" not in stage or done % 500 == 0:
+        print(f"  {stage}, {detail}: {done} of {total}", flush=True)
+
+
 def calibration(n: int = 300) -> None:
-    """Power or exponential, 20 intervals: model probabilities and ranks of parameters, after all blocks and when people stop."""
+    """Power or exponential, 20 intervals: model probabilities and ranks of parameters, after all blocks and when people stop.
+
+    An interval is one number, so fewer rows are looked at than in a study: what is known of people is right or wrong by the same posteriors.
+    """
     task, question = recall.Retention(blocks=20, trials=1), Question((recall.power(), recall.exponential()), "both")
     plan = task.baseline(1, np.random.default_rng(0))[0]
-    way = Learning(task, question, Amortized(), 1, kept("retention")).policy(plan, None).way
+    way = Learning(task, question, Amortized(), 1, kept("retention")).policy(plan, None, printed).way
     assert isinstance(way, ByAnswers)
-    played = play(Policy(way, plan), question.simulate(task, plan, n, np.random.default_rng(41)), np.random.default_rng(42))
-    for words, blocks in (
-        ("after 20 blocks", np.full(n, 20)),
-        ("stopped at 0.8", stop(played, asked_about_models(question), Stopping(0.8)).blocks),
-    ):
+    policy, batches, start = Policy(replace(way, effort=Effort(4, 6, (0.06, 0.015), 3)), plan), [], time.process_time()
+    for number, first in enumerate(range(0, n, BATCH)):
+        people = question.simulate(task, plan, min(BATCH, n - first), np.random.default_rng([41, number]))
+        batches.append(play(policy, people, np.random.default_rng([42, number])))
+        together = Played.concatenate(batches)
+        print(f"{len(together)} people, {time.process_time() - start:.0f} s of one core:", flush=True)
+        report_calibration(together, question)
+
+
+def report_calibration(played: Played, question: Question) -> None:
+    """After all blocks, and when people stop."""
+    stopped = stop(played, asked_about_models(question), Stopping(0.8)).blocks
+    ways = (("after 20 blocks", np.full(len(played), 20)), (f"stopped at 0.8, after {stopped.mean():.1f} blocks", stopped))
+    for words, blocks in ways:
         models, parameters = calibration_after(played, blocks)
         assert models is not None
-        print(f"{words}: models {models.verdict}, exponent {models.exponent:.2f} ± {models.exponent_se:.2f}, error {models.error:.3f}")
-        for part in parameters:
-            print(f"  {part.model}.{part.parameter}: {part.verdict}, p = {part.p:.3f}")
+        print(f"  {words}: models {models.verdict}, exponent {models.exponent:.2f} ± {models.exponent_se:.2f}, error {models.error:.3f}")
+        print("   " + "; ".join(f"{part.model}.{part.parameter}: {part.verdict}, p = {part.p:.3f}" for part in parameters), flush=True)
 
 
 def asked_about_models(question: Question) -> Question:
@@ -283,7 +303,7 @@ def main() -> None:
     ways = {f.__name__: f for f in (discounting, speed, regret, retention, bandits, calibration)}
     if len(sys.argv) < 2 or sys.argv[1] not in ways:
         sys.exit(__doc__)
-    ways[sys.argv[1]](*(int(number) for number in sys.argv[2:]))
+    ways[sys.argv[1]](*(int(word) if word.isdigit() else word for word in sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Sequence
 
 import numpy as np
 
@@ -39,6 +40,12 @@ class Played:
 
     def __len__(self) -> int:
         return len(self.simulations)
+
+    @staticmethod
+    def concatenate(parts: Sequence[Played]) -> Played:
+        """All participants of all `parts`, in order."""
+        arrays = [np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "ranks", "sd", "seconds")]
+        return Played(Simulations.concatenate([part.simulations for part in parts]), *arrays)
 
 
 def play(
