@@ -6,8 +6,8 @@ STUDY is a folder with a finished run of examples/bandit. Parts, all of them if 
 
     frequencies   group frequencies of 100 people from the network's probabilities, against those from exact evidences; 20 groups
     coverage      how often 90 % intervals of frequencies, from the network's probabilities, hold the truth; 500 groups of 100
-    planted       groups of 30 that follow the study's own models, people alike or not, or a fourth one: how often predictive checks
-                  raise an alarm; 100 of each
+    planted       groups of 30 that follow the study's own models, people unlike, alike, or in between, or a fourth one: how often
+                  predictive checks raise an alarm; 100 of each
     unlike        200 people of agents that are not among the models: divergence of model probabilities from exact ones
     power         people needed, against studies of which each is simulated and analysed anew
     thousand      1,000 participants with missed trials, from table to page
@@ -35,7 +35,6 @@ from tellapart.groups.predictive import Predictor
 from tellapart.groups.refine import refine
 from tellapart.information.exact import model_probabilities
 from tellapart.parts import find_part
-from tellapart.priors import sample_priors
 from tellapart.result import DesignResult
 from tellapart.run import Run
 
@@ -126,15 +125,22 @@ def planted(result: DesignResult) -> None:
         chosen = [models[m] for m in np.flatnonzero(rng.random(len(models)) < 0.7)] or models
         return ta.simulate_models(task, chosen, design, 30, rng).behavior
 
-    def alike(rng: Any) -> ta.Behavior:
+    def around(rng: Any, n: int, width: float) -> ta.Behavior:
+        """People of one model, around somebody."""
         model = models[rng.integers(len(models))]
-        drawn = {name: np.repeat(values, 30) for name, values in sample_priors(model.parameters, 1, rng).items()}
-        return model.simulate(drawn, where, rng, task)
+        z = rng.standard_normal(len(model.parameters)) + width * rng.standard_normal((n, len(model.parameters)))
+        theta = {name: prior.from_normal(z[:, p]) for p, (name, prior) in enumerate(model.parameters.items())}
+        return model.simulate(theta, where[:n], rng, task)
 
     def of(name: str) -> Any:
         return lambda rng: ta.simulate_models(task, [find_part("model", name)()], design, 30, rng).behavior
 
-    known = {"some of the study's models": some, "one of the study's models, all people alike": alike}
+    known = {
+        "some of the study's models": some,
+        "one of the study's models, all people alike": lambda rng: around(rng, 30, 0.0),
+        "one of the study's models, people much alike": lambda rng: around(rng, 30, 0.3),
+        "two kinds of people, alike within each": lambda rng: ta.Behavior.concatenate([around(rng, 15, 0.0) for _ in range(2)]),
+    }
     for label, people in {**known, **{name: of(name) for name in PLANTED if isinstance(task, ta.BernoulliBandit)}}.items():
         alarms = sum(predictor.predict(people(np.random.default_rng([seed, 8])), where, seed).alarm for seed in range(100))
         print(f"planted: groups of 30, {label}: alarm in {alarms} of 100", flush=True)

@@ -2,28 +2,38 @@
 
 People need not follow the prior: all may be alike, or half of them of one kind. So a population is fitted to the group: weights of
 simulated people, of whatever model, that make the statistics T of the group most probable (nonparametric maximum likelihood by EM,
-Laird 1978). For that the law of T given a person's parameters is taken as normal, with a mean that was learned from simulations. Each
-person then differs from what is expected of somebody with such statistics, r = T - E[mean | T], and the group by the averages of r and
-of r squared.
+Laird 1978). For that the law of T given a person's parameters is taken as normal, with a mean that was learned from simulations.
 
-Whether they differ much is told by groups of new people, simulated with the parameters of the fitted population and fitted anew, as the
+Each person then differs from what is expected of somebody with such statistics, r = T - E[mean | T], and the group by the averages of r
+and of r squared; and it is more or less probable.
+
+Whether it differs much is told by groups of new people, simulated with the parameters of the fitted population and fitted anew, as the
 group was. That the law is not normal, and its mean not quite known, is as untrue for them: it makes the test weaker, not wrong.
 
-A group can be far in one statistic, or a little in many that go together; its p-value is that of the better of both tests, and accounts for
-there being two.
+A group can be far in one statistic, or a little in many that go together; the p-value of averages is that of the better of both tests, and
+accounts for there being two. But of people who are all alike averages are known so well that they are off from what any of the simulated
+people would do, however right the model is. How probable the group is hardly feels that. So both have to speak against the models: the
+group's p-value is the larger one, of the averages and of how probable it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
+import numba as nb
 import numpy as np
 
 from .frequencies import Counts, Floats
 
-SUPPORT, SWEEPS, GROUPS = 300, 200, 300
-"""Simulated people of each model that a population can consist of; sweeps of EM; groups drawn from it."""
+SUPPORT = 300
+"""Simulated people of each model that a population can consist of."""
+
+SWEEPS = (20, 40, 140)
+"""Sweeps of EM. After each number of them, whoever has less than half of one person's weight, had all as much, is left out: most are."""
+
+GROUPS, CLEAR = (100, 300), 0.1
+"""Groups drawn from a population: the first number if their p-value is above this one, else the second."""
 
 LARGEST = 100
 """People of a group who are looked at, at most: drawn by lot from a larger one."""
@@ -42,7 +52,7 @@ class Fit:
         expected: Averages that the population gives to people with such statistics, (S,).
         low, high: How near to that they are in 95 % of groups drawn from it, (S,).
         z: How far the averages are from expected, in standard deviations of such groups, (S,).
-        p: How many such groups are as far in any statistic: the p-value of all of them together.
+        p: How many such groups are as far in any statistic, or as improbable, whichever are more: of all statistics together.
     """
 
     people: Counts
@@ -82,14 +92,19 @@ class Population:
         """
         people, size = np.sort(rng.permutation(len(statistics))[:LARGEST]), statistics.shape[1]
         nearest = _Nearest(self._laws, self._context(contexts[people]))
-        weights, far = nearest(self._told(statistics[people]))
-        groups = nearest.drawn(weights, GROUPS, lambda m, places, who: again(m, places, people[who]), rng)
-        apart = np.stack([far, *(nearest(self._told(group))[1] for group in groups)])
-        usual, width = apart[1:].mean(0), np.maximum(apart[1:].std(0), 1e-9)
-        observed, z = statistics[people].mean(0), ((far - usual) / width)[:size]
-        spread = width[:size] * self._scale
+        weights, ours, far = nearest(self._told(statistics[people]))
+        fits = [(ours, far)]
+        for groups in GROUPS:
+            drawn = nearest.drawn(weights, groups + 1 - len(fits), lambda m, places, who: again(m, places, people[who]), rng)
+            fits += [nearest(self._told(group))[1:] for group in drawn]
+            apart = np.stack([one for _, one in fits])
+            p = max(_p_value(apart), float(np.mean([log_p <= ours + 1e-9 for log_p, _ in fits])))
+            if p > CLEAR:
+                break
+        usual, width = apart[1:].mean(0)[:size], np.maximum(apart[1:].std(0), 1e-9)[:size]
+        observed, z, spread = statistics[people].mean(0), (far[:size] - usual) / width, width * self._scale
         expected = observed - z * spread
-        return Fit(people, observed, expected, expected - 1.96 * spread, expected + 1.96 * spread, z, _p_value(apart))
+        return Fit(people, observed, expected, expected - 1.96 * spread, expected + 1.96 * spread, z, p)
 
     def _told(self, statistics: Floats) -> Floats:
         return np.asarray((statistics - self._centre) / self._scale)
@@ -116,16 +131,18 @@ class _Nearest:
         self._model = np.repeat(np.arange(len(laws)), [len(law.support) for law in laws])
         self._place = np.concatenate([np.arange(len(law.support)) for law in laws])
 
-    def __call__(self, told: Floats) -> tuple[Floats, Floats]:
-        """Weights of the population (J,), and averages of residuals and of their squares, (2 S,), for statistics (N, S)."""
-        log_p = np.concatenate([law.log_p(told, *white) for law, white in zip(self._laws, self._white, strict=True)], axis=1)
-        p = np.exp(log_p - log_p.max(1, keepdims=True))
-        weights = np.full(p.shape[1], 1 / p.shape[1])
-        for _ in range(SWEEPS):
-            weights = weights * (p.T @ (1 / (p @ weights))) / len(p)
-        share = p * weights / (p @ weights)[:, None]
-        residual = told - (share[:, None] @ self._means)[:, 0]
-        return weights / weights.sum(), np.concatenate([residual.mean(0), (residual**2).mean(0)])
+    def __call__(self, told: Floats) -> tuple[Floats, float, Floats]:
+        """For statistics (N, S): weights of the population (J,), the average log p, and averages of residuals and their squares, (2 S,)."""
+        log_p = np.concatenate([law.log_p(told, *white) for law, white in zip(self._laws, self._white, strict=True)], axis=1).T
+        highest = log_p.max(0)
+        p = np.exp(log_p - highest)
+        weights = _most_probable(p)
+        kept = np.flatnonzero(weights)
+        share = p[kept].T * weights[kept]
+        each = share.sum(1)
+        expected = ((share / each[:, None])[:, None] @ self._means[:, kept])[:, 0]
+        residual = told - expected
+        return weights, float((np.log(each) + highest).mean()), np.concatenate([residual.mean(0), (residual**2).mean(0)])
 
     def drawn(self, weights: Floats, groups: int, again: Again, rng: np.random.Generator) -> Floats:
         """Statistics of groups of new people from a population, (G, N, S)."""
@@ -135,6 +152,34 @@ class _Nearest:
         for m in np.unique(model):
             statistics[model == m] = again(int(m), self._place[chosen[model == m]], who[model == m])
         return statistics.reshape(groups, self._n, -1)
+
+
+@nb.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _most_probable(p: Any) -> Any:
+    """Weights (J,) of people that make a group most probable, by EM; p (J, N) of the group's data given each of them."""
+    count, size = p.shape
+    kept, weights, total = np.arange(count), np.full(count, 1.0 / count), np.empty(size)
+    for sweeps in SWEEPS:
+        for _ in range(sweeps):
+            total[:] = 0.0
+            for k in range(count):
+                for n in range(size):
+                    total[n] += weights[k] * p[kept[k], n]
+            total[:] = 1.0 / (size * total)
+            for k in range(count):
+                gain = 0.0
+                for n in range(size):
+                    gain += total[n] * p[kept[k], n]
+                weights[k] *= gain
+        left = 0  # somebody stays for each person of the group, whose weight of 1 / size is shared by no more than all
+        for k in range(count):
+            if weights[k] > 0.5 / (size * p.shape[0]):
+                kept[left], weights[left] = kept[k], weights[k]
+                left += 1
+        count = left
+    everywhere = np.zeros(p.shape[0])
+    everywhere[kept[:count]] = weights[:count] / weights[:count].sum()
+    return everywhere
 
 
 class _Law:
@@ -163,8 +208,8 @@ class _Law:
     def log_p(self, told: Floats, white: Floats, lengths: Floats) -> Floats:
         """log p of statistics (N, S), (N, J), without a constant; of means times `root` (N or 1, J, S), with their squared lengths."""
         ours = told @ self.root
-        squared = (ours**2).sum(-1)[:, None] + lengths - 2 * (white @ ours[..., None])[..., 0]
-        return np.asarray(-0.5 * squared - 0.5 * self._log_det)
+        product = ours @ white[0].T if len(white) == 1 else (white @ ours[..., None])[..., 0]
+        return np.asarray(product - 0.5 * ((ours**2).sum(-1)[:, None] + lengths + self._log_det))
 
     def _features(self, inputs: Floats) -> Floats:
         """Smooth functions of inputs (n, P + C), of which a linear map is learned."""
