@@ -52,7 +52,7 @@ def warnings_of(found: Analysis) -> Iterator[str]:
     """What a reader must know before believing the rest."""
     if found.left_out:
         yield (f"Left out ({len(found.left_out)}): " + "; ".join(f"{one.participant} ({one.reason})" for one in found.left_out[:5]) + ".")
-    few = [f"{found.participants[n]} ({_recorded(found, n)})" for n in np.flatnonzero(found.trials < 10)]
+    few = [f"{found.participants[n]} ({_recorded(found, int(n))})" for n in np.flatnonzero(found.trials < 10)]
     if few:
         yield f"Fewer than 10 trials, which say little, are there of {len(few)}: {', '.join(few[:5])}."
     if found.prediction.alarm:
