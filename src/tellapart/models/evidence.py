@@ -61,7 +61,7 @@ def log_evidence(model: LikelihoodModel, behavior: Behavior, designs: Floats, ta
     if isinstance(model, IntegratedModel) and not given:
         return model.log_evidence(behavior, designs, task)
     points = prior_points(model, tuple(name for name in model.parameters if name not in given))
-    columns = _log_likelihoods(model, points, behavior, designs, task, given)
+    columns = log_likelihoods(model, points, behavior, designs, task, given)
     return np.asarray(logsumexp(columns, axis=1) - np.log(columns.shape[1]))
 
 
@@ -70,7 +70,7 @@ def exact_posterior(model: LikelihoodModel, behavior: Behavior, designs: Floats,
     if isinstance(model, IntegratedModel):
         return model.exact_posterior(behavior, designs, task)
     points = prior_points(model, tuple(model.parameters))
-    columns = _log_likelihoods(model, points, behavior, designs, task, {})
+    columns = log_likelihoods(model, points, behavior, designs, task)
     with np.errstate(invalid="ignore"):
         weights = np.exp(columns - logsumexp(columns, axis=1, keepdims=True))
     return ExactPosterior(points, dict.fromkeys(points, weights))
@@ -85,10 +85,16 @@ def prior_points(model: Model, names: Sequence[str]) -> dict[str, Floats]:
     return quantiles({name: model.parameters[name] for name in names}, unit)
 
 
-def _log_likelihoods(
-    model: LikelihoodModel, points: Parameters, behavior: Behavior, designs: Floats, task: Task, given: Parameters
+def log_likelihoods(
+    model: LikelihoodModel, points: Parameters, behavior: Behavior, designs: Floats, task: Task, given: Parameters | None = None
 ) -> Floats:
-    """log p(y_n | given_n, theta_j), (N, J)."""
+    """log p(y_n | given_n, theta_j), (N, J).
+
+    Arguments:
+        points: Of the parameters that are not given, name to (J,).
+        given: Some of the parameters, name to (N,).
+    """
+    given = given or {}
     n, count = len(behavior), len(next(iter(points.values()))) if points else 1
     columns = np.empty((n, count))
     size = max(1, TOGETHER // max(1, n))
