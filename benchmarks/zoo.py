@@ -257,7 +257,7 @@ def measured(kept: dict[str, Any]) -> str:
         f"{max(row['between bounds'] for row in rows):.3f} nats apart at most.",
         *better_by_search(kept["scan"]),
         "",
-        "| question | task | models | customary | best found | gain |",
+        "| question | task | models | customary, nats | best found, nats | gain |",
         "|---|---|---|---|---|---|",
     ]
     for name, row in ordered:
@@ -273,7 +273,8 @@ def answer(ordered: list[tuple[str, Any]]) -> list[str]:
     if not clear:
         return ["No gain is beyond twice its error."]
     most = "; ".join(f"*{CASES[name].words}* ({words(CASES[name].task)}: {gain(row)})" for name, row in clear[:3])
-    lines = [f"Choosing the design is worth most for: {most}."]
+    some = "" if len(ordered) == len(CASES) else f", of the {len(ordered)} questions that have been measured,"
+    lines = [f"Choosing the design is worth most{some} for: {most}."]
     if others:
         upper = max(row["gain"]["share"] + 2 * row["gain"]["se"] for _, row in others)
         named = "; ".join(f"*{CASES[name].words}* ({gain(row)})" for name, row in others)
