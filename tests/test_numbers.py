@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import peers  # noqa: E402
 import server  # noqa: E402
+import zoo  # noqa: E402
 
 KEPT = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "docs" / "numbers").glob("*.json"))}
 FALSE_ALARM = 1e-4
@@ -64,6 +65,14 @@ def test_what_is_said_of_peers_is_what_was_measured():
 
 def test_the_page_on_losses_has_the_table_that_was_measured():
     assert server.table(KEPT["server"]) in (ROOT / "docs" / "explanation" / "nothing-lost.md").read_text()
+
+
+def test_the_page_on_the_zoo_has_what_was_measured():
+    kept = json.loads(zoo.KEPT.read_text())
+    assert zoo.measured(kept) in zoo.PAGE.read_text()
+    assert set(kept["scan"]) <= set(zoo.CASES)
+    svg = zoo.PICTURE.read_text()
+    assert all(f"({zoo.gain(row)})" in svg for row in kept["scan"].values())
 
 
 def test_no_estimate_of_a_peer_is_above_the_exact_answer():

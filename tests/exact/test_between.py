@@ -32,6 +32,19 @@ class Sampled(ta.LikelihoodModel):
         return HiddenNumber().log_likelihood({"theta": parameters["theta"]}, behavior, designs, task)
 
 
+class Prior:
+    """A proposal that knows nothing."""
+
+    def __init__(self, size=1):
+        self.size = size
+
+    def draw(self, m, behavior, designs, draws, rng):
+        return rng.standard_normal((draws, len(designs), self.size))
+
+    def log_density(self, m, behavior, designs, z):
+        return -0.5 * (z**2 + np.log(2 * np.pi)).sum(-1)
+
+
 class Right:
     """The posterior itself as a proposal."""
 
@@ -73,18 +86,40 @@ def test_a_good_proposal_closes_the_gap_and_a_bad_one_breaks_nothing():
     question = ta.Question((Sampled(),), "estimate")
     people = simulated(question, 2000)
     gaps = {}
-    for name, proposal in (("prior", None), ("right", Right()), ("too narrow", Right(0.2))):
+    for name, proposal in (("prior", Prior()), ("first look", None), ("right", Right()), ("too narrow", Right(0.2))):
         lower, upper, _ = information_between(TASK, question, people, np.random.default_rng(1), proposal, draws=16)
         gaps[name] = upper.minus(lower).nats
         assert lower.estimate().nats - 4.5 * lower.estimate().se < HiddenNumber.information(DESIGN, TASK)
         assert upper.estimate().nats + 4.5 * upper.estimate().se > HiddenNumber.information(DESIGN, TASK)
     assert gaps["right"] < 0.3 * gaps["prior"]
+    assert gaps["first look"] < 0.5 * gaps["prior"]
+
+
+def test_a_first_look_finds_what_the_prior_hardly_ever_hits():
+    """Sixty precise readings: of 64 draws from the prior hardly one falls where the posterior is, of those after a first look most do."""
+    task, design, question = NoisyReadings(2, 30), np.full((2, 1), 3.0), ta.Question((Sampled(1),), "estimate")
+    people = question.simulate(task, np.broadcast_to(design, (200, 2, 1)), 200, np.random.default_rng(0))
+    by_prior, by_look = (
+        information_between(task, question, people, np.random.default_rng(1), proposal, draws=64) for proposal in (Prior(2), None)
+    )
+    assert by_look.upper.minus(by_look.lower).nats < 0.25 * by_prior.upper.minus(by_prior.lower).nats
+
+
+def test_without_luck_the_mean_is_the_same_and_the_noise_less():
+    """A z-test against the truth, false alarm 1e-5. Of the variance 2/3, by hand, 4/9 is luck."""
+    question, designs = ta.Question((Sampled(),), "estimate"), np.broadcast_to(DESIGN, (2000, 1, 1))
+    people = question.simulate(TASK, designs, 2000, np.random.default_rng(3))
+    upper = information_between(TASK, question, people, np.random.default_rng(4), draws=256).upper
+    with_luck, without = upper.estimate(), upper.without_luck().estimate()
+    assert abs(without.nats - HiddenNumber.information(DESIGN, TASK)) < 4.5 * without.se + 0.005
+    assert without.se == pytest.approx(np.sqrt(2 / 9 / 2000), rel=0.2)
+    assert with_luck.se == pytest.approx(np.sqrt(2 / 3 / 2000), rel=0.2)
 
 
 def test_what_is_sampled_badly_is_not_called_exact(monkeypatch):
-    """Sixty precise readings and the prior as a proposal: of few draws hardly one falls where the posterior is."""
+    """Sixty precise readings and no more than four draws."""
     task, design, question = NoisyReadings(2, 30), np.full((2, 1), 3.0), ta.Question((Sampled(3),), "estimate")
-    monkeypatch.setattr("tellapart.information.between.DRAWS", 32)
+    monkeypatch.setattr("tellapart.information.between.DRAWS", 4)
     rough = exact_pointwise(task, question, design, 60, np.random.default_rng(0)).estimate()
     assert rough.kind == "upper bound"
     assert rough.nats > HiddenNumber.information(design, task)

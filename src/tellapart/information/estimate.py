@@ -7,7 +7,7 @@ Two designs that faced the same random numbers are compared participant by parti
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Sequence
 
 import numpy as np
@@ -83,6 +83,8 @@ class Pointwise:
         influence: Numbers whose spread is that of the average, (N,); the values themselves unless participants serve each other.
         correct: Whether the most probable model was the true one, (N,).
         failed: How many participants could not be simulated.
+        luck: By how much the true v fits a participant's behavior better than v do on average that could have produced it, (N,): 0 on
+            average, or as near to it as bounds are to each other where integrals are sampled. None where it is not known.
     """
 
     values: Floats
@@ -92,6 +94,15 @@ class Pointwise:
     influence: Floats | None = None
     correct: NDArray[np.bool_] | None = None
     failed: int = 0
+    luck: Floats | None = None
+
+    def without_luck(self) -> Pointwise:
+        """The same average with less noise: what participants contribute on average over all v that could have produced their behavior.
+
+        Designs are then compared with fewer participants. Not for a comparison with an estimator on the same participants: what both owe
+        to luck cancels there.
+        """
+        return self if self.luck is None else replace(self, values=self.values - self.luck, luck=None)
 
     def estimate(self) -> InformationEstimate:
         """The average with its standard error."""
@@ -121,7 +132,7 @@ class Pointwise:
         def joined(name: str) -> Any:
             return None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
 
-        columns = {name: joined(name) for name in ("values", "model", "influence", "correct")}
+        columns = {name: joined(name) for name in ("values", "model", "influence", "correct", "luck")}
         return Pointwise(**columns, prior=parts[0].prior, kind=parts[0].kind, failed=sum(part.failed for part in parts))
 
 

@@ -27,7 +27,7 @@ from ..models.simulation import Simulations
 from ..progress import Progress
 from ..question import Asked, Question
 from ..tasks.base import Task
-from .between import Between, Proposal, information_between
+from .between import Between, Proposal, information_between, mean_of_possible
 from .estimate import Floats, InformationEstimate, Pointwise
 
 CHUNK, SAMPLED = 5000, 100
@@ -69,17 +69,19 @@ def by_likelihood(
     rng: np.random.Generator,
     proposal: Proposal | None = None,
     progress: Progress | None = None,
+    draws: int | None = None,
 ) -> Between:
     """What simulated participants contribute to information by likelihood: exactly, or between two bounds.
 
     Arguments:
-        proposal: To draw parameters from where integrals have to be sampled; the prior if not given.
+        proposal: To draw parameters from where integrals have to be sampled; a first look if not given.
+        draws: How many draws; see `information_between`.
     """
     integrated = all(isinstance(model, IntegratedModel) for model in question.models)
     parts, size = [], CHUNK if integrated else SAMPLED
     for start in range(0, len(simulations), size):
         part = simulations[start : start + size]
-        parts.append(_integrated(task, question, part) if integrated else information_between(task, question, part, rng, proposal))
+        parts.append(_integrated(task, question, part) if integrated else information_between(task, question, part, rng, proposal, draws))
         if progress:
             progress(start + len(part), len(simulations))
     return Between.concatenate(parts, len(simulations.failures))
@@ -89,7 +91,10 @@ def _integrated(task: Task, question: Question, part: Simulations) -> Between:
     """What participants contribute if every model knows its evidence: both bounds in one."""
     evidence = log_evidences(task, question, part.behavior, part.designs)
     correct = log_posterior(question, evidence).argmax(1) == part.model if question.about_models else None
-    points = Pointwise(exact_values(task, question, part, evidence), part.model, question.prior, "exact", None, correct)
+    luck = None
+    if not question.about_parameters:
+        luck = evidence[np.arange(len(part)), part.model] - mean_of_possible(evidence + question.log_prior, evidence, 1)
+    points = Pointwise(exact_values(task, question, part, evidence), part.model, question.prior, "exact", None, correct, luck=luck)
     return Between(points, points, evidence)
 
 
