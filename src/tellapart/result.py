@@ -213,7 +213,8 @@ class DesignResult:
             return []
 
         def curve() -> list[Any]:
-            points = information_curve(self.found.estimator, self.design, seed=self.study.seed, progress=progress)
+            n = min(4000, max(500, self._trained // 16)) if self._trained else 4000
+            points = information_curve(self.found.estimator, self.design, n=n, seed=self.study.seed, progress=progress)
             return [point.to_json() for point in points]
 
         return list(self.folder.kept("curve.json", curve))
