@@ -200,7 +200,8 @@ class DesignResult:
         """Points of the information curve, kept in the run folder; none if the estimator knows experiments of one length only."""
         from .curve import information_curve, reads_any_length
 
-        return self._kept("curve.json", information_curve, progress=progress) if reads_any_length(self.found.estimator) else []
+        n = min(4000, max(500, self._trained // 16)) if self._trained else 4000
+        return self._kept("curve.json", information_curve, n=n, progress=progress) if reads_any_length(self.found.estimator) else []
 
     def _kept(self, name: str, make: Callable[..., Sequence[Any]], *given: Any, **more: Any) -> list[Any]:
         """What a file of the run folder lists; if it is not there, it is made of the estimator and the design first."""

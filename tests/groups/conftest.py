@@ -13,6 +13,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 SMALL = {"survey": 16, "survey_simulations": 60, "finalists": 2, "finalist_simulations": 400, "baselines": 2, "baseline_simulations": 60}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fewer_simulated():
+    """Predictive checks of analyses simulate fewer people of each model; those that are about these checks say how many they need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tellapart.groups.predictive.SIMULATED", 600)
+        yield
+
+
 @pytest.fixture(scope="session")
 def study_folder(tmp_path_factory):
     """A study about two models and one parameter, with a finished run, and words about a table of somebody else."""

@@ -43,6 +43,13 @@ def readings(**settings):
     return Study(NoisyReadings(), HiddenNumber(), "estimate", search=BayesianOptimization(**{**TINY, **settings}))
 
 
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """That study, what was found, and what was told on the way."""
+    study, told = readings(), []
+    return study, find_design(study, tmp_path_factory.mktemp("searched"), progress=lambda *news: told.append(news)), told
+
+
 def write_study(folder, model, settings):
     """A study folder with a model in a file beside it."""
     (folder / "models.py").write_text(model)
@@ -78,12 +85,11 @@ def test_a_worker_names_the_line_of_the_users_code_that_failed(tmp_path):
         find_design(write_study(tmp_path, broken, TINY), workers=2)
 
 
-def test_a_finished_search_is_read_and_not_computed(tmp_path):
-    study, told = readings(), []
-    result = find_design(study, tmp_path, progress=lambda *news: told.append(news))
-    again = Run.finished(study, tmp_path).result()
+def test_a_finished_search_is_read_and_not_computed(searched):
+    study, result, told = searched
+    again = Run.finished(study, result.folder.path).result()
     assert again.found.to_json() == result.found.to_json()
-    assert find_design(study, tmp_path, progress=lambda *_: pytest.fail("computed again")).information == result.information
+    assert find_design(study, result.folder.path, progress=lambda *_: pytest.fail("computed again")).information == result.information
     assert [done for done, *_ in told] == list(range(1, 12))
     assert {total for _, total, *_ in told} == {6 + 2 + 1 + 2}
     assert {stage for _, _, stage, _ in told} == {"evaluating designs"}
@@ -98,9 +104,9 @@ def test_a_finished_search_is_read_and_not_computed(tmp_path):
     assert first == second
 
 
-def test_the_gain_over_baselines_counts_the_noise_of_both(tmp_path):
+def test_the_gain_over_baselines_counts_the_noise_of_both(searched):
     """Networks and simulations of their own: variances add up."""
-    result = find_design(readings(), tmp_path)
+    _, result, _ = searched
     mean, gain = result.baseline.mean, result.baseline.gain
     assert gain.nats == pytest.approx(result.information.nats - np.mean([one.nats for one in result.baseline.information]))
     assert gain.se == pytest.approx(np.hypot(result.information.se, mean.se))

@@ -97,7 +97,7 @@ class Predictor:
         estimator: Describes behavior, and says how probable models are.
         designs: What people were run at, (N, B, V).
         masks: Which trials of theirs are recorded, gaps closed up, (N, B, T).
-        n: Simulated people of each model.
+        n: Simulated people of each model; `SIMULATED` if not given.
     """
 
     def __init__(
@@ -105,17 +105,17 @@ class Predictor:
         estimator: Estimator,
         designs: Floats,
         masks: NDArray[np.bool_],
-        n: int = SIMULATED,
+        n: int | None = None,
         seed: int = 0,
         progress: Progress = unheard,
     ) -> None:
-        self.estimator, rng = estimator, np.random.default_rng(seed)
+        self.estimator, rng, count = estimator, np.random.default_rng(seed), SIMULATED if n is None else n
         question, task = estimator.question, estimator.task
         firsts, seconds, models, drawn_designs, normals = [], [], [], [], []
         self._parameters: list[dict[str, Floats]] = []
         for m, model in enumerate(question.models):
             progress(m, len(question.models) + 1, "simulating people twice", model.name)
-            like = rng.integers(0, len(masks), n)
+            like = rng.integers(0, len(masks), count)
             parameters, (first, second), kept = _twice(model, designs[like], masks[like], rng, task)
             normals.append(on_normal_scale(model.parameters, parameters, len(kept)))
             self._parameters.append(parameters)
@@ -196,13 +196,13 @@ class Predictor:
 
 
 def check_predictions(
-    estimator: Estimator, behavior: Behavior, designs: Floats, *, n: int = SIMULATED, seed: int = 0, progress: Progress = unheard
+    estimator: Estimator, behavior: Behavior, designs: Floats, *, n: int | None = None, seed: int = 0, progress: Progress = unheard
 ) -> Prediction:
     """Check what N people did against what the models expect of them.
 
     Arguments:
         designs: What they were run at, (N, B, V).
-        n: Simulated people of each model.
+        n: Simulated people of each model; `SIMULATED` if not given.
     """
     people = closed_up(behavior)
     return Predictor(estimator, designs, people.mask, n, seed, progress).predict(people, designs, seed)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WAVES = 3
 """How often a survey turns to where the process promises most."""
 
+CHOICE, LARGEST_CHOICE = 80, 2000
+"""Designs that the process chooses from, for each that a survey looks at, and at most: a joint draw is cubic in their number."""
+
 
 Ranked = tuple[Floats, Floats]
 """Designs, best first, (D, B, V), canonical, no two alike; and their information, as the process or the race saw it, (D,): the best of many
@@ -56,7 +59,7 @@ class Surveyor:
         waves = [wave for wave in np.array_split(np.arange(max(0, count - half)), WAVES) if len(wave)]
         for number, wave in enumerate(waves):
             surrogate = self._surrogate(designs, estimates)
-            candidates = self._candidates(designs[np.argsort(-surrogate.mean())[:16]], 2000)
+            candidates = self._candidates(designs[np.argsort(-surrogate.mean())[:16]], min(CHOICE * count, LARGEST_CHOICE))
             chosen = surrogate.thompson(candidates, len(wave), seed=number)
             designs, estimates = np.concatenate([designs, chosen]), estimates + self._estimates(chosen)
         mean = self._surrogate(designs, estimates).mean()
