@@ -12,8 +12,8 @@ What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew
 stopped has told something.
 
 Takes 24 minutes for discounting with 500 participants, a minute for speed, 6 minutes for regret (all measured beside other work);
-minutes for retention; 9 minutes of one core for calibration, 3 of them for what is learned first; 10 for the bandit study "aeg", 4 of them for its network, and hours
-for all four.
+minutes for retention; 9 minutes of one core for calibration, 3 of them for what is learned first; hours for all bandits, whose networks are
+trained first (4 minutes of one core for aeg's).
 """
 
 from __future__ import annotations
