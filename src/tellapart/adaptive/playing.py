@@ -50,10 +50,12 @@ class Played:
     @staticmethod
     def concatenate(parts: Sequence[Played]) -> Played:
         """All participants of all `parts`, in order."""
-        arrays = [np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "ranks", "sd", "seconds")]
+        names = ("probabilities", "ranks", "sd", "seconds")
+        probabilities, ranks, sd, seconds = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         starts = np.cumsum([0, *map(len, parts)])
         failures = {int(start) + i: failure for start, part in zip(starts, parts, strict=False) for i, failure in part.failures.items()}
-        return Played(Simulations.concatenate([part.simulations for part in parts]), *arrays, failures)
+        people = Simulations.concatenate([part.simulations for part in parts])
+        return Played(people, probabilities, ranks, sd, seconds, failures)
 
     def without(self, dropped: Collection[int]) -> Played:
         """All participants but some."""
