@@ -12,7 +12,8 @@ What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew
 stopped has told something.
 
 Takes 24 minutes for discounting with 500 participants, a minute for speed, 6 minutes for regret (all measured beside other work);
-minutes for retention and calibration; hours for bandits, whose four networks are trained first.
+minutes for retention; 9 minutes of one core for calibration, 3 of them for what is learned first; hours for all bandits, whose networks are
+trained first (4 minutes of one core for aeg's).
 """
 
 from __future__ import annotations
@@ -267,7 +268,7 @@ def printed(done: int, total: int, stage: str = "", detail: str = "") -> None:
 def calibration(n: int = 300) -> None:
     """Power or exponential, 20 intervals: model probabilities and ranks of parameters, after all blocks and when people stop.
 
-    An interval is one number, so fewer rows are looked at than in a study: what is known of people is right or wrong by the same posteriors.
+    An interval is one number, so fewer rows are looked at than in a study; the posteriors that are checked are the same.
     """
     task, question = recall.Retention(blocks=20, trials=1), Question((recall.power(), recall.exponential()), "both")
     plan = task.baseline(1, np.random.default_rng(0))[0]

@@ -19,6 +19,7 @@ from .posterior import Posterior, infer
 from .progress import Progress, unheard
 from .search.base import Alternative, Baseline, Found, Job
 from .study import Study
+from .tasks.orders import orders_of_play
 from .tasks.scaling import to_unit
 from .tasks.text import format_design, names_for_people
 from .workers import Workers, simulating_with
@@ -229,7 +230,8 @@ class DesignResult:
             data: What participants did so far, blocks in the order of play; see `posterior`.
             id: The label of one participant; if not given, a list with one decision for each of them comes back.
             designs: The plan, if it is not the recommended design: (B, V) or (N, B, V). Blocks that were begun were run at it, unless the
-                data say otherwise; those still to come are compared with it.
+                data say otherwise; those still to come are compared with it, in the order in which the participant would be given them
+                (counterbalanced, if the data of an experiment that was served show that).
             seed: Where the randomness of decisions starts; the study's seed if not given.
 
         Returns:
@@ -241,6 +243,9 @@ class DesignResult:
             raise DataError("There is no such participant in the data.", expected=", ".join(labels[:20]), got=str(id))
         chosen = np.arange(len(labels)) if id is None else np.array([labels.index(str(id))])
         each = self.study.task.design_space.check_many(self._designs(designs), len(labels))
+        if people.played is not None:  # each participant's plan: the blocks of the design in the order in which they come
+            orders = orders_of_play(people.played, self.study.task.blocks)
+            each = np.stack([design[list(order)] for design, order in zip(each, orders, strict=True)])
         if people.designs is not None:
             each = np.where(behavior.mask.any(2, keepdims=True), people.designs, each)
         policy = self.policy(progress)
@@ -248,18 +253,21 @@ class DesignResult:
         decisions = policy.decide(behavior[chosen], each[chosen])
         return decisions if id is None else decisions[0]
 
-    def adapt(self, n: int = 100, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Worth:
+    def adapt(
+        self, n: int = 100, *, seed: int | None = None, keep: bool = True, limit: float = 1.0, progress: Progress = unheard, **settings: Any
+    ) -> Worth:
         """What adapting would be worth: simulated participants with the policy and with the recommended design.
 
         Arguments:
             n: How many.
             keep: Keep the result in the run folder, for the report.
+            limit: How long a server would wait for a decision, in seconds.
             settings: Of `Stopping`: sure, narrow, least.
         """
         from .adaptive.stopping import Stopping
         from .adaptive.worth import worth
 
-        found = worth(self.policy(progress), n, self.study.seed if seed is None else seed, Stopping(**settings), progress)
+        found = worth(self.policy(progress), n, self.study.seed if seed is None else seed, Stopping(**settings), progress, limit)
         if keep:
             self.folder.write("adaptive.json", found.to_json())
         return found

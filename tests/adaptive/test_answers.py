@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import binom, hypergeom
-from yes_no import Signals, any_slope, exact_yes, flat, steep
+from yes_no import Signals, any_slope, exact_yes, flat, knowing, steep
 
 from tellapart.adaptive import belief as belief_module
 from tellapart.adaptive.belief import Said, belief_after, value_of
+from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.codes import Codes
 from tellapart.adaptive.gain import Outlook
+from tellapart.adaptive.policy import Policy
 from tellapart.behavior import Behavior
 from tellapart.question import Question
 
@@ -156,6 +158,37 @@ def test_nuisance_parameters_are_averaged_over(which_threshold, about):
     assert one.max() > 0.05
     policy = about(which_threshold, some)
     assert policy.decide(which_threshold.task.nothing(1))[0].gain.nats > 0.05
+
+
+LATTICE = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 161), indexing="ij"), -1)
+
+
+def exact_gains_of_one(asked, signals, answers):
+    """I(parameter number `asked`; y | answers) of GRID by likelihood, the other parameter being nuisance."""
+    z = LATTICE.reshape(-1, 2)
+    weight = np.exp(-0.5 * (z**2).sum(1)) * (exact_weights(any_slope(), z, np.array(signals), answers) if len(signals) else 1.0)
+    weight = (weight / weight.sum()).reshape(161, 161)
+    p = exact_yes(any_slope(), GRID, z).reshape(-1, 161, 161)
+    of_v = weight.sum(1 - asked)
+    p_v = (p * weight).sum(2 - asked) / np.maximum(of_v, 1e-300)
+    return entropy((p * weight).sum((1, 2))) - entropy(p_v) @ of_v
+
+
+@pytest.mark.parametrize("asked", ["threshold", "log_slope"])
+def test_what_is_learned_of_nuisance_is_not_taken_for_what_is_asked(asked):
+    """Gains about one parameter, against a sum over fine points; of the slope little can be learned, so little misleads."""
+    some, p = Question((any_slope(),), "estimate", about=(f"any-slope.{asked}",)), int(asked == "log_slope")
+    answers, rng = knowing(some, Signals()), np.random.default_rng(4)
+    policy = Policy(ByAnswers(answers, some, 3), np.zeros((6, 1)))
+    for count in (0, 2, 5):
+        signals, given = rng.uniform(-2, 2, count), rng.integers(0, 2, count)
+        belief, exact = belief_after(answers, said(signals, given), np.random.default_rng(0)), exact_gains_of_one(p, signals, given)
+        gains = Outlook(answers, belief.some(1024), some).gains(GRID[:, None], count)
+        assert np.abs(gains.nats - exact).max() < 0.006
+        behavior, designs = Behavior({"yes": np.append(given, np.zeros(6 - count)).reshape(1, 6, 1).astype(np.int8)}), policy.plan.copy()
+        designs[:count, 0] = signals
+        chosen = np.interp(policy.row(behavior, designs, count)[0], GRID, exact)
+        assert exact.max() - chosen < max(0.005, 0.02 * exact.max())
 
 
 def test_a_gain_about_models_is_at_most_their_entropy(which_model):

@@ -15,6 +15,7 @@ from tellapart.cli.adapting import check_replay
 from tellapart.errors import RunError
 from tellapart.run import Run
 from tellapart.study import Study
+from tellapart.tasks.orders import orders_of_play
 
 STUDY = """\
 [study]
@@ -124,9 +125,27 @@ def test_blocks_still_to_come_are_compared_with_the_plan(folder):
     assert result.next_design([folder / "data.csv"]) == result.next_design(behavior, designs=each)
 
 
+def test_blocks_still_to_come_are_those_of_the_participants_own_order(folder):
+    """Of an experiment that was served counterbalanced: who had the second block and then the first is planned to have the third."""
+    result = Run.finished(Study.from_file(folder), folder / "run").result()
+    header = "participant,block,position,attempt,trial,yes,design.signal\n"
+    (folder / "served.csv").write_text(f"{header}a,1,0,0,0,1,0.5\na,0,1,0,0,0,1.5\nb,2,0,0,0,1,1\nb,1,1,0,0,1,2\n")
+    behavior = ta.Behavior({"yes": [[[1], [0]], [[1], [1]]]}, participants=["a", "b"])
+    each = np.stack([[[0.5], [1.5], result.design[2]], [[1.0], [2.0], result.design[0]]])
+    assert result.next_design([folder / "served.csv"]) == result.next_design(behavior, designs=each)
+
+
+def test_orders_of_play_go_on_as_they_began():
+    assert orders_of_play([(0, 1), (0,)], 4) == [(0, 1, 2, 3), (0, 1, 2, 3)]  # as designed
+    assert orders_of_play([(0, 1), (1,)], 4) == [(0, 1, 3, 2), (1, 2, 0, 3)]  # counterbalanced
+    assert orders_of_play([(0, 2), (3,), ()], 4) == [(0, 2, 1, 3), (3, 0, 1, 2), (0, 1, 2, 3)]  # drawn
+
+
 def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
+    (folder / "serve.toml").write_text("policy_seconds = 1e-9\n")  # in which nobody decides
     result = run("adapt", folder, "--n", "20")
     assert result.exit_code == 0, result.output
+    assert "a server waits 1e-09 s (policy_seconds of serve.toml)" in result.stdout.splitlines()[-1]
     assert "on stopping" in result.stdout
     for word in ("policy", "fixed", "difference", "stopping", "calibration", "a decision", "dapting is"):
         assert word in result.stdout or "not clear" in result.stdout
@@ -135,6 +154,7 @@ def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
     from tellapart.report.adapting import given_figure, in_words, worth_figure
 
     assert "worth it" in in_words(kept)
+    assert kept["late"] in in_words(kept)
     worth_figure(kept["curve"])
     given_figure(kept["designs"], ["signal"], [-3], [3], kept["designs"][0])
 
@@ -142,7 +162,7 @@ def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
 def test_two_stages_from_the_command_line(folder):
     result = run("adapt", folder, "--n", "20", "--stages", "1", "--json")
     assert result.exit_code == 0, result.output
-    assert set(json.loads(result.stdout)) == {"right", "gain"}
+    assert set(json.loads(result.stdout)) == {"right", "gain", "dropped"}
     assert run("adapt", folder, "--n", "20", "--stages", "3").exit_code == 2
 
 

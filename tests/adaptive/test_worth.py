@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from yes_no import Signals
+from yes_no import Signals, any_slope, flat, steep
 
 import tellapart as ta
+from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.looking import Effort
 from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
@@ -14,6 +15,7 @@ from tellapart.adaptive.stopping import Stopping, calibration_after, stop
 from tellapart.adaptive.worth import worth
 from tellapart.information.estimate import Difference
 from tellapart.question import Question
+from tellapart.search.amortized import Amortized
 
 PEOPLE = 120
 """Simulated participants; the difference that is looked for is then about five standard errors."""
@@ -46,6 +48,8 @@ def test_adapting_pays_beside_a_poor_plan(adapted):
     assert adapted.verdict == "worth it"
     assert adapted.equal < 6
     assert adapted.policy.kind == "lower bound"
+    assert replace(adapted, limit=1e9).late == ""
+    assert "the planned block is" in replace(adapted, limit=1e-9).late
 
 
 def test_adapting_is_not_worth_it_where_the_plan_cannot_be_bettered(which_threshold):
@@ -72,6 +76,37 @@ def test_a_difference_that_is_not_clear_is_not_called_so(adapted, nats, se, verd
     """Below 0 by chance is no reason to advise against adapting: 0.2 nats may be behind -0.05 ± 0.14."""
     fixed = replace(adapted.fixed, nats=2.0)
     assert replace(adapted, fixed=fixed, difference=Difference(nats, se)).verdict == verdict
+
+
+def failing(on_error):
+    """A question about people who cannot be simulated if their threshold is high and they are shown a signal that is."""
+
+    @ta.model(name="any-slope", parameters=any_slope().parameters, vectorised=True)
+    def model(parameters, designs, rng, task):
+        if ((parameters["threshold"] > 1.2) & (designs > 0.9).any((1, 2))).any():
+            raise ValueError("too high")
+        return any_slope().simulate(parameters, designs, rng, task)
+
+    return Question((model(),), "estimate", on_error=on_error)
+
+
+def test_who_fails_at_what_the_policy_gives_is_left_out_of_both_and_counted(which_threshold, about):
+    """The fixed design shows everybody a signal of 0, at which nobody fails; who is left is compared with themselves."""
+    low = Policy(about(which_threshold, failing("skip")).way, np.zeros((6, 1)))
+    found = worth(quick(low), 40, seed=5)
+    high = found.dropped.policy
+    assert high > 0
+    assert (found.dropped.fixed, found.dropped.replaced, found.dropped.of) == (0, 0, 40)
+    assert found.policy.n == found.fixed.n == len(found.played) == 40 - high
+    assert found.dropped.difference.nats < found.difference.nats
+    assert found.to_json()["dropped"]["first"]["error"] == "ValueError: too high"
+    assert f"{high} of 40 participants could not be simulated" in str(found.dropped)
+
+
+def test_who_fails_stops_the_comparison_if_the_study_says_so(which_threshold, about):
+    low = Policy(about(which_threshold, failing("stop")).way, np.zeros((6, 1)))
+    with pytest.raises(ta.ModelError, match="failed in a simulation"):
+        worth(quick(low), 40, seed=5)
 
 
 def test_posteriors_stay_calibrated_on_adaptive_data(adapted):
@@ -127,6 +162,28 @@ def test_two_stages_are_compared_with_a_fixed_second_stage(which_model):
     first = found.adaptive.simulations.designs[:, :3]
     np.testing.assert_array_equal(first, found.fixed.simulations.designs[:, :3])
     assert found.gain.se > 0
+
+
+class Balanced(Signals):
+    """Signals whose sum is 0."""
+
+    @property
+    def design_space(self):
+        signal = ta.Variable("signal", -3, 3)
+        return ta.DesignSpace(self.blocks, [signal], ta.Symmetry(blocks=True), [ta.fixed_total([signal], "signal", self.blocks, 0.0)])
+
+    def baseline(self, n, rng):
+        return self.design_space.repair(super().baseline(n, rng))
+
+
+def test_a_fixed_second_stage_obeys_rules_over_blocks_after_each_first_stage():
+    """The sum of the signals is 0 for everybody, whatever the first stage showed them. Nothing has to be learned for that."""
+    task, question = Balanced(blocks=3), Question((steep(), flat()), "discriminate")
+    policy = quick(Learning(task, question, Amortized(), seed=3, steps=1).policy(np.array([[1.0], [-2.0], [1.0]]), None))
+    people = question.simulate(task, policy.plan, 8, np.random.default_rng(0))
+    designs = stages_worth(policy, TwoStages(question, 1, 0.95, 3), people, seed=1).fixed.simulations.designs
+    assert len(np.unique(designs[:, 0])) > 0
+    np.testing.assert_allclose(designs.sum(1), 0.0, atol=0.02)
 
 
 def test_two_stages_need_two_models_and_two_blocks(which_threshold):

@@ -4,9 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from scipy.special import expit
+from torch import nn
+from torch.nn.functional import logsigmoid
 
 import tellapart as ta
+from tellapart.adaptive.answers import Answers
+from tellapart.adaptive.codes import Codes
 
 
 @dataclass(frozen=True)
@@ -65,3 +70,18 @@ def exact_yes(model, signal, z):
     slope = {"steep": 4.0, "flat": 1.0}.get(model.name)
     slope = np.exp(0.7 + 0.7 * z[:, 1]) if slope is None else slope
     return expit(slope * (np.asarray(signal)[:, None] - threshold))
+
+
+class ExactLaw(nn.Module):
+    """The law of answers of `any_slope`, not learned but known."""
+
+    def forward(self, z, x):
+        steep = torch.exp(0.7 + 0.7 * z[..., 1]) * (3.0 * x[..., 0] - z[..., 0])
+        return torch.stack([logsigmoid(-steep), logsigmoid(steep)], dim=-1)
+
+
+def knowing(question, task):
+    """Answers whose law is known, of a question about `any_slope`."""
+    answers = Answers(task, question, Codes.of(task), 3)
+    answers.laws = nn.ModuleList([ExactLaw()])
+    return answers

@@ -14,11 +14,12 @@ import tellapart as ta
 from tellapart.scaffold import known_examples
 from tellapart.server.collected import collect
 from tellapart.server.database import Database, sqlite_url
-from tellapart.server.plan import make_plan, williams
+from tellapart.server.plan import make_plan
 from tellapart.server.playing import practice
 from tellapart.server.sessions import Sessions
 from tellapart.server.settings import Settings, read_settings
 from tellapart.server.texts import USUAL, read_texts, write_texts
+from tellapart.tasks.orders import williams
 
 EXAMPLES = Path(ta.__file__).parent / "examples"
 

@@ -96,7 +96,7 @@ class _Prospects:
         rows = table.rows if not by.task.design_space.constraints else self._candidates.allowed(table.rows, rng)
         if table.serves(self._belief) and not nuisance and np.array_equal(rows, table.rows):
             return rows, table.gains(self._belief, self._question)
-        glance = Outlook(by.answers, self._belief.some(64), self._question)
+        glance = self._some if nuisance else Outlook(by.answers, self._belief.some(64), self._question)
         return rows, np.concatenate([glance.gains(part, self._candidates.block).nats for part in np.array_split(rows, 8)])
 
     def gains(self, rows: Floats, last: bool) -> Gains:

@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 from ..errors import DesignError
 from ..tasks.base import Task
 from ..tasks.sampling import near, sample, spread
+from ..tasks.scaling import from_unit, to_unit
 from ..tasks.space import DesignSpace, Floats
 from ..tasks.text import format_design
 
 TURNS = 400
 """How often rules are applied in turn with the blocks that must not change, at most."""
+
+STEPS = (0.3, 1.2)
+"""How far a row goes along the difference of two others, as shares of it."""
 
 KEPT, ENDS = 0.4, 0.1
 """Shares of the values of a row that are left as they are, and that go to an end of their range, when looking around."""
@@ -66,9 +70,28 @@ class Candidates:
         moved = np.where(rng.random(moved.shape) < ENDS, np.where(rng.random(moved.shape) < 0.5, self.space.low, self.space.high), moved)
         return self.allowed(np.where(rng.random(moved.shape) < KEPT, rows, moved), rng)
 
+    def along(self, rows: Floats, each: int, rng: np.random.Generator) -> Floats:
+        """`each` rows for each of `rows` (n, V), which lie from it as two others of them lie from each other; those that are allowed.
+
+        Where the rows that tell much lie along a ridge (people who are sure of most answers), the rows of a look around lie beside it, and
+        the differences of the best point along it (differential evolution: Storn & Price 1997). Categories stay as they are.
+        """
+        unit = to_unit(self._row, rows[:, None])[:, 0]
+        one, other = rng.integers(0, len(rows), (2, len(rows) * each))
+        step = rng.uniform(*STEPS, (len(rows) * each, 1)) * (unit[one] - unit[other])
+        step[:, [bool(variable.categories) for variable in self.space.variables]] = 0.0
+        return self.allowed(from_unit(self._row, (np.repeat(unit, each, axis=0) + step)[:, None])[:, 0], rng)
+
+    def again(self, most: int) -> Floats:
+        """The last rows that were run, (at most `most`, V): what told much a moment ago is not far from what does now."""
+        rows = np.unique(self.run[-most:], axis=0) if most else self.run[:0]
+        return self.allowed(rows, np.random.default_rng(0))
+
     def allowed(self, rows: Floats, rng: np.random.Generator) -> Floats:
         """The rows (C, V), mended where a rule says so; those that no rule lets follow are left out."""
         space, b = self.space, self.block
+        if not len(rows):
+            return rows
         if not space.constraints:
             rows = space.repair(rows)
             return np.sort(rows, axis=-1) if space.symmetry.columns else rows

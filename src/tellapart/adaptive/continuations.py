@@ -23,7 +23,7 @@ from ..behavior import Behavior
 from ..estimators.base import Batch, Estimator
 from ..groups.memory import goes_on
 from ..models.base import Model
-from ..models.failures import attempt
+from ..models.failures import Failure, attempt
 from ..models.simulation import Simulations, turns
 from ..question import Question, which_model
 from ..tasks.base import Task
@@ -57,7 +57,7 @@ class ByContinuations:
     estimator: Estimator
     state: Estimator
     seed: int
-    effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.08,), finalists=3))
+    effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.08,), finalists=3, along=0.0, again=0))
 
     @property
     def task(self) -> Task:
@@ -170,7 +170,9 @@ class _Prospects:
         def played(each: Floats) -> Floats:
             rngs = [np.random.default_rng([by.seed, self._stream, block, m]) for m in range(len(theta))]
             with torch.no_grad():
-                return self._bound(with_block(by.question.models, which, theta, everybody, each, block, rngs, by.task), each, which, z)
+                # of draws that cannot be simulated at a row nothing is recorded: it tells nothing of them
+                done, _ = with_block(by.question.models, which, theta, everybody, each, block, rngs, by.task)
+                return self._bound(done, each, which, z)
 
         values = np.stack(list(_rows_at_once().map(played, designs))) - now
         return Gains((values,), (np.full(draws, 1.0 / draws),))
@@ -209,8 +211,8 @@ def with_block(
     block: int,
     rngs: Sequence[np.random.Generator],
     task: Task,
-) -> Behavior:
-    """Behavior (N, B, T) with what participants do in a block, after their own history; nothing where they cannot be simulated.
+) -> tuple[Behavior, dict[int, Failure]]:
+    """Behavior (N, B, T) with what participants do in a block, after their own history, and who could not be simulated and did nothing.
 
     Arguments:
         which: The model of each participant, (N,).
@@ -218,19 +220,20 @@ def with_block(
         designs: (N, B, V).
         rngs: For each model.
     """
-    fields, mask = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy()
+    fields, mask, failures = {name: values.copy() for name, values in behavior.fields.items()}, behavior.mask.copy(), dict[int, Failure]()
     for m, (model, parameters, rng) in enumerate(zip(models, theta, rngs, strict=True)):
         chosen = np.flatnonzero(which == m)
         if len(chosen):
             agent = goes_on(model)
             if agent is None:
-                done, _ = attempt(model, parameters, designs[chosen], rng, task, None)
+                done, failed = attempt(model, parameters, designs[chosen], rng, task, None)
+                failures |= {int(chosen[i]): failure for i, failure in failed.items()}
             else:
                 done = agent.go_on(parameters, behavior[chosen], designs[chosen], block, rng, task)
             mask[chosen, block] = done.mask[:, block]
             for name, values in done.fields.items():
                 fields[name][chosen, block] = values[:, block]
-    return Behavior(fields, mask, behavior.participants)
+    return Behavior(fields, mask, behavior.participants), failures
 
 
 def first_blocks(behavior: Behavior, blocks: int) -> Behavior:

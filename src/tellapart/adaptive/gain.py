@@ -4,13 +4,17 @@ With p_j the law of the answer for draw j of the posterior, P its average, and P
 
     gain = I(v; y | data) = H(P) - E H(P_v) = E_j sum_y p_j(y) log P_v(y) / P(y).
 
-If v is the model, P_v averages over the draws of a model; if it is all parameters, it is p_j itself; if it is some of them, it averages
-over the draws that are nearest in those. All candidates face the same draws, so that their differences are more certain than each.
+If v is the model, P_v averages over the draws of a model; if it is all parameters, it is p_j itself; if it is some of them, it is the
+regression of p on those, by polynomials. All candidates face the same draws, so that their differences are more certain than each.
+
+A regression follows what it is fitted to, and so takes a little of what answers tell of nuisance parameters for what they tell of v: with
+h_j the leverage of draw j, E p_j log P_v is too high by h_j Var(p_j | v) / (2 P_v), summed over answers. That is subtracted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 import torch
@@ -22,8 +26,11 @@ from ..tasks.space import Floats
 from .answers import Answers
 from .belief import Belief
 
-NEIGHBOURS = 32
-"""Draws that count as sharing a value of parameters, where others are nuisance."""
+DEGREES, LEAST = (5, 3), 2
+"""Of the polynomials in one parameter and in two, and in more, where others are nuisance."""
+
+RARE = 0.01
+"""An answer that is rarer than this, given v, is not told from one that is as rare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +71,7 @@ class Outlook:
         self.answers, self.belief, self.question = answers, belief, question
         self._known = [torch.from_numpy(answers.known(m, z).astype(np.float32)) for m, z in enumerate(belief.draws)]
         self._weights = [torch.from_numpy(weight.astype(np.float32)) for weight in belief.weights]
-        self._alike = [self._neighbours(m) for m in range(len(belief.draws))]
+        self._bases = [self._basis(m) for m in range(len(belief.draws))]
 
     @torch.no_grad()
     def gains(self, rows: Floats, block: int) -> Gains:
@@ -76,30 +83,46 @@ class Outlook:
         shares = self.belief.probabilities
         whole = _log(sum((float(share) * one for share, one in zip(shares, averages, strict=True)), torch.zeros(())))[:, None]
         given = [self._given(m, p[m], log_p[m], averages[m]) for m in range(len(p))]
-        values = tuple((one * (v - whole)).sum(-1).double().numpy() for one, v in zip(p, given, strict=True))
+        values = tuple((v - (one * whole).sum(-1)).double().numpy() for one, v in zip(p, given, strict=True))
         return Gains(values, tuple(share * weight for share, weight in zip(shares, self.belief.weights, strict=True)))
 
     def _given(self, m: int, p: Tensor, log_p: Tensor, average: Tensor) -> Tensor:
-        """log P_v, (C, J or 1, O)."""
+        """What each draw contributes to E sum_y p_j(y) log P_v(y), (C, J)."""
         asked, count = self.question.parameters(m), len(self.answers.question.models[m].parameters)
         if not asked:
-            return _log(average)[:, None]
+            return (p * _log(average)[:, None]).sum(-1)
         if len(asked) == count:
-            return log_p
-        alike = self._alike[m]
-        assert alike is not None
-        weight = self._weights[m][alike]
-        return _log(torch.einsum("cjko,jk->cjo", p[:, alike], weight / weight.sum(1, keepdim=True)))
+            return (p * log_p).sum(-1)
+        basis = self._bases[m]
+        assert basis is not None
+        weighted = basis * self._weights[m][:, None]
 
-    def _neighbours(self, m: int) -> Tensor | None:
-        """For each draw of a model those that are nearest in the parameters asked about, (J, neighbours), where others are nuisance."""
+        def regressed(values: Tensor) -> Tensor:
+            return torch.einsum("jd,cdo->cjo", basis, torch.einsum("jd,cjo->cdo", weighted, values))
+
+        mean = regressed(p).clamp_min(0.0)
+        mean = mean / mean.sum(-1, keepdim=True)
+        around = torch.minimum(regressed((p - mean).square()).clamp_min(0.0), mean * (1.0 - mean))
+        leverage = (weighted * basis).sum(1, keepdim=True)
+        luck = leverage * around / (2.0 * torch.maximum(mean, leverage))
+        # a polynomial may come close to 0 where p does not: what p_j adds to P_v, which is 0 on average, is kept from growing there
+        return (torch.xlogy(mean, mean) + (p - mean) * mean.clamp_min(RARE).log() - luck).sum(-1)
+
+    def _basis(self, m: int) -> Tensor | None:
+        """Polynomials in the parameters asked about, orthonormal over the draws of a model, (J, D), where others are nuisance."""
         names = list(self.answers.question.models[m].parameters)
         asked = [names.index(name) for name in self.question.parameters(m)]
         if not asked or len(asked) == len(names):
             return None
-        z = self._known[m][:, asked]
-        z = z / z.std(0).clamp_min(1e-6)
-        return torch.cdist(z, z).topk(min(NEIGHBOURS, len(z)), largest=False).indices
+        z, weight = self.answers.known(m, self.belief.draws[m])[:, asked], self.belief.weights[m]
+        z = z - weight @ z
+        z = z / np.maximum(np.sqrt(weight @ z**2), 1e-6)
+        degree = DEGREES[len(asked) - 1] if len(asked) <= len(DEGREES) else LEAST
+        powers = [z[:, list(which)].prod(1) for d in range(degree + 1) for which in combinations_with_replacement(range(len(asked)), d)]
+        design = np.stack(powers, axis=-1)
+        size, direction = np.linalg.eigh((design * weight[:, None]).T @ design)
+        some = size > 1e-9 * size[-1]  # a parameter of few levels has fewer polynomials
+        return torch.from_numpy((design @ direction[:, some] / np.sqrt(size[some])).astype(np.float32))
 
 
 def _log(p: Tensor) -> Tensor:

@@ -42,12 +42,16 @@ class Effort:
         each: Rows around each of them.
         widths: How far around, as shares of the ranges, one look after the other.
         finalists: Rows of the last race.
+        along: The share of `each` that lies along the differences of the best rows.
+        again: Of the rows that were run last, around how many is looked too.
     """
 
     kept: int = 12
     each: int = 12
     widths: tuple[float, ...] = (0.15, 0.06, 0.025, 0.01)
     finalists: int = 6
+    along: float = 0.5
+    again: int = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +79,12 @@ def chosen_row(prospects: Prospects, candidates: Candidates, planned: Floats, ef
 def finalists(prospects: Prospects, candidates: Candidates, effort: Effort, rng: np.random.Generator) -> Floats:
     """The best rows of a look everywhere and then around the best, (C, V)."""
     rows, glance = prospects.everywhere()
-    rows = rows[np.argsort(-glance, kind="stable")[: effort.kept]]
+    rows = np.concatenate([rows[np.argsort(-glance, kind="stable")[: effort.kept]], candidates.again(effort.again)])
     nats = prospects.gains(rows, False).nats
     for width in effort.widths:
-        more = candidates.around(np.repeat(rows, effort.each, axis=0), width, rng)
+        along = int(effort.along * effort.each)
+        beside = candidates.around(np.repeat(rows, effort.each - along, axis=0), width, rng)
+        more = np.concatenate([beside, candidates.along(rows, along, rng)])
         rows, nats = np.concatenate([rows, more]), np.concatenate([nats, prospects.gains(more, False).nats])
         top = np.argsort(-nats, kind="stable")[: effort.kept]
         rows, nats = rows[top], nats[top]

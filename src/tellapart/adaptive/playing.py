@@ -2,16 +2,20 @@
 
 At each block the policy is asked, then the block is simulated from the participant's true model and parameters, after their own history.
 What was known after each block is kept: how probable each model was, and where among the draws the truth lay.
+
+Somebody may be simulated well at one design and fail at the one that is chosen for them. If the study says "stop" (`on_error`), that is
+an error; if it says "skip", they go on without the block, and who they are is kept for whoever compares.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Collection, Mapping, Sequence
 
 import numpy as np
 
+from ..models.failures import Failure
 from ..models.simulation import Simulations
 from ..progress import Progress, unheard
 from ..tasks.space import Floats
@@ -30,6 +34,7 @@ class Played:
         ranks: The share of the draws of the true model's parameters that are below the truth, (N, B + 1, P); NaN beyond its parameters.
         sd: The posterior standard deviations on the normal scale, of the most probable model, (N, B + 1, P).
         seconds: How long each decision took, (N, B); in a batch, its share of the time.
+        failures: Who could not be simulated at what they were given: participant's number to the first failure.
     """
 
     simulations: Simulations
@@ -37,6 +42,7 @@ class Played:
     ranks: Floats
     sd: Floats
     seconds: Floats
+    failures: Mapping[int, Failure] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.simulations)
@@ -44,8 +50,20 @@ class Played:
     @staticmethod
     def concatenate(parts: Sequence[Played]) -> Played:
         """All participants of all `parts`, in order."""
-        arrays = [np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "ranks", "sd", "seconds")]
-        return Played(Simulations.concatenate([part.simulations for part in parts]), *arrays)
+        names = ("probabilities", "ranks", "sd", "seconds")
+        probabilities, ranks, sd, seconds = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        starts = np.cumsum([0, *map(len, parts)])
+        failures = {int(start) + i: failure for start, part in zip(starts, parts, strict=False) for i, failure in part.failures.items()}
+        people = Simulations.concatenate([part.simulations for part in parts])
+        return Played(people, probabilities, ranks, sd, seconds, failures)
+
+    def without(self, dropped: Collection[int]) -> Played:
+        """All participants but some."""
+        if not dropped:
+            return self
+        left = np.setdiff1d(np.arange(len(self)), list(dropped))
+        failures = {int(np.searchsorted(left, i)): failure for i, failure in self.failures.items() if i not in dropped}
+        return Played(self.simulations[left], self.probabilities[left], self.ranks[left], self.sd[left], self.seconds[left], failures)
 
 
 def play(
@@ -58,7 +76,7 @@ def play(
         designs: What they are given, (N, B, V), if not what the policy decides.
     """
     task, n, models = policy.task, len(people), people.models
-    adaptive, behavior = designs is None, task.nothing(n)
+    adaptive, behavior, failures = designs is None, task.nothing(n), dict[int, Failure]()
     given = np.repeat(policy.plan[None], n, axis=0) if designs is None else designs
     widest = max(1, *(len(model.parameters) for model in models))
     probabilities, seconds = np.zeros((n, task.blocks + 1, len(models))), np.full((n, task.blocks), np.nan)
@@ -82,10 +100,13 @@ def play(
         seconds[:, block] = (time.perf_counter() - start) / n
         note(block)
         rngs = seeds[block].spawn(len(models))
-        behavior = with_block(models, people.model, truth, behavior, given, block, rngs, task)
+        behavior, failed = with_block(models, people.model, truth, behavior, given, block, rngs, task)
+        if failed and policy.way.question.on_error == "stop":
+            raise next(iter(failed.values())).as_error()
+        failures = {**failed, **failures}
         progress(block + 1, task.blocks, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
     note(task.blocks)
-    return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds)
+    return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds, failures)
 
 
 def _ranks(belief: Belief, people: Simulations, i: int) -> list[float]:

@@ -15,9 +15,10 @@ import numpy as np
 
 from ..errors import StudyError
 from ..information.estimate import Difference
-from ..models.simulation import Simulations
+from ..models.simulation import Simulations, most_skipped, too_many
 from ..progress import Progress, unheard
 from ..question import Question, everything, which_model
+from ..tasks.base import Task
 from ..tasks.space import Floats
 from .belief import Belief
 from .candidates import Candidates
@@ -68,23 +69,32 @@ class StagesWorth:
         fixed: The same participants with one second stage for each winning model.
         right: How often the winning model was the true one.
         gain: Information about the parameters of the true model, of those whose winner was right in both: adaptive minus fixed, paired.
+        dropped: How many participants are left out of both, since they could not be simulated at what they were given.
     """
 
     adaptive: Played
     fixed: Played
     right: float
     gain: Difference
+    dropped: int = 0
 
 
 def second_stage(way: Way, plan: Floats, m: int, blocks: int) -> Floats:
-    """A second stage for all participants of a model: the row that is best after the prior alone, in all its blocks, (B, V)."""
+    """What the second stage of all participants of a model repeats: the row that is best after the prior alone, (V,)."""
     belief = way.belief(way.task.nothing(1), plan, 0)
     belief = replace(belief, probabilities=np.eye(len(belief.probabilities))[m])
     candidates, rng = Candidates(way.task, np.ascontiguousarray(plan[:blocks])), np.random.default_rng([way.seed, 87, m])
     prospects = way.prospects(belief, way.task.nothing(1), candidates, everything(way.question))
-    design = plan.copy()
-    design[blocks:] = winner(prospects, finalists(prospects, candidates, way.effort, rng))
-    return way.task.design_space.repair(design)
+    return winner(prospects, finalists(prospects, candidates, way.effort, rng))
+
+
+def repeated(task: Task, run: Floats, row: Floats) -> Floats:
+    """Blocks that were run (b, V), then a row again and again, as nearly as rules over several blocks let it follow them, (B, V)."""
+    design = np.ascontiguousarray(run)
+    while len(design) < task.blocks:
+        allowed = Candidates(task, design).allowed(row[None], np.random.default_rng(0))
+        design = np.concatenate([design, allowed])
+    return design
 
 
 def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int, progress: Progress = unheard) -> StagesWorth:
@@ -92,13 +102,16 @@ def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int
     staged = replace(policy, rule=rule)
     adaptive = play(staged, people, np.random.default_rng([seed, 96]), progress=progress)
     winners = adaptive.probabilities[:, rule.blocks].argmax(1)
-    seconds = [second_stage(policy.way, policy.plan, m, rule.blocks) for m in range(len(people.models))]
-    designs = adaptive.simulations.designs.copy()
-    for m, design in enumerate(seconds):
-        designs[winners == m, rule.blocks :] = design[rule.blocks :]
+    rows, given = [second_stage(policy.way, policy.plan, m, rule.blocks) for m in range(len(people.models))], adaptive.simulations.designs
+    designs = np.stack([repeated(policy.task, given[i, : rule.blocks], rows[m]) for i, m in enumerate(winners)])
     fixed = play(policy, people, np.random.default_rng([seed, 96]), designs=designs, progress=progress)
-    right = winners == people.model
+    failed = {*adaptive.failures, *fixed.failures}
+    if len(failed) > most_skipped(len(people)):
+        raise too_many([*adaptive.failures.values(), *fixed.failures.values()], len(people))
+    winners = np.delete(winners, list(failed))
+    adaptive, fixed = adaptive.without(failed), fixed.without(failed)
+    right = winners == adaptive.simulations.model
     change = policy.way.about_parameters(adaptive.simulations) - policy.way.about_parameters(fixed.simulations)
     change = change[right]
     spread = float(change.std(ddof=1) / len(change) ** 0.5) if len(change) > 1 else 0.0
-    return StagesWorth(adaptive, fixed, float(right.mean()), Difference(float(change.mean()) if len(change) else 0.0, spread))
+    return StagesWorth(adaptive, fixed, float(right.mean()), Difference(float(change.mean()) if len(change) else 0.0, spread), len(failed))

@@ -3,16 +3,22 @@
 Simulated participants, with models and parameters from their priors, take part twice: with blocks that the policy chooses for them, and
 with the best fixed design. What their data tell of the truth, log q(v | y) / p(v), is averaged: a lower bound on information in both
 cases, by the same q. The difference is paired: the same people, the same random numbers block by block.
+
+Who cannot be simulated at what the policy or the fixed design gives them is left out of both, and counted. How much that could matter
+is said too: the difference if they had told nothing where they failed.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..information.estimate import Difference, InformationEstimate, Pointwise
+from ..models.failures import Failure
+from ..models.simulation import Simulations, most_skipped, too_many
 from ..progress import Progress, unheard
 from ..tasks.space import Floats
 from ..validation.model_calibration import ModelCalibration
@@ -25,8 +31,41 @@ from .stopping import Stopped, Stopping, calibration_after, stop
 MATTERS = 0.03
 """The share of the fixed design's information below which a gain is not worth the trouble."""
 
+LIMIT, MOMENTS = 1.0, 8
+"""How long a server waits for a decision unless it is told otherwise, in seconds; decisions by which it is said how long they take."""
+
 POINTS = 8
 """Numbers of blocks at which the two are compared, at most."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Participants who are left out of the comparison.
+
+    Arguments:
+        policy: How many could not be simulated at what the policy gave them.
+        fixed: How many not at the fixed design.
+        replaced: How many more could not be simulated at the fixed design, and have others in their place.
+        of: Of how many that are simulated.
+        difference: Policy minus fixed if they were not left out, and had told nothing where they failed.
+        first: The first failure.
+    """
+
+    policy: int
+    fixed: int
+    replaced: int
+    of: int
+    difference: Difference
+    first: Failure
+
+    def __str__(self) -> str:
+        text = f"{self.policy} of {self.of} participants could not be simulated at what the policy gave them"
+        text += f", {self.fixed} not at the fixed design"
+        text += f"; they are left out of both. Had they told nothing there, the difference would be {self.difference}"
+        return text + (f". {self.replaced} more failed at the fixed design, and others took their place" if self.replaced else "")
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "reproduction": self.first.reproduction}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +79,11 @@ class Worth:
         curve: After b blocks: b, policy, fixed, and their difference.
         equal: After how many blocks the policy tells as much as the whole fixed design; None if never.
         models, parameters: Are posteriors right on adaptively made data?
-        seconds: The median and the 95th percentile of a decision's time.
+        seconds: The median and the 95th percentile of a decision's time, its share of that of all participants together.
         played: What participants were given by the policy, and what they did.
+        dropped: Who could not be simulated; None if everybody could.
+        alone: The median and the longest of a few decisions for one participant alone, in seconds: how a server asks.
+        limit: How long a server waits for one, in seconds.
     """
 
     policy: InformationEstimate
@@ -54,6 +96,18 @@ class Worth:
     parameters: tuple[RankCalibration, ...]
     seconds: tuple[float, float]
     played: Played
+    dropped: Dropped | None = None
+    alone: tuple[float, float] = (0.0, 0.0)
+    limit: float = LIMIT
+
+    @property
+    def late(self) -> str:
+        """What is to be done if a server would not wait for decisions; empty if it would."""
+        if self.alone[1] <= self.limit:
+            return ""
+        text = f"A decision for one participant takes {self.alone[0]:.2g} s here (median), {self.alone[1]:.2g} s at most"
+        text += f", and a server waits {self.limit:g} s (policy_seconds of serve.toml): later ones are not used, the planned block is."
+        return f"{text} Set policy_seconds = {np.ceil(2 * self.alone[1]):.0f}, or use a faster machine."
 
     @property
     def verdict(self) -> str:
@@ -79,7 +133,10 @@ class Worth:
                 "calibration": _verdicts(self.stopped.models, self.stopped.parameters),
             },
             "calibration": _verdicts(self.models, self.parameters),
-            "seconds": {"median": self.seconds[0], "p95": self.seconds[1]},
+            "seconds": {"median": self.seconds[0], "p95": self.seconds[1], "alone": {"median": self.alone[0], "longest": self.alone[1]}},
+            "policy_seconds": self.limit,
+            "late": self.late,
+            "dropped": self.dropped and self.dropped.to_json(),
             "designs": self.played.simulations.designs[:24].tolist(),
         }
 
@@ -88,12 +145,13 @@ def _verdicts(models: ModelCalibration | None, parameters: tuple[RankCalibration
     return [*([f"models: {models.verdict}"] if models else []), *(f"{part.model}.{part.parameter}: {part.verdict}" for part in parameters)]
 
 
-def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, progress: Progress = unheard) -> Worth:
+def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, progress: Progress = unheard, limit: float = LIMIT) -> Worth:
     """Simulate adaptive participants.
 
     Arguments:
         n: How many.
         stopping: When they would stop.
+        limit: How long a server waits for a decision, in seconds.
     """
     question, task = policy.way.question, policy.task
     people = question.simulate(task, policy.plan, n, np.random.default_rng([seed, 97]))
@@ -107,12 +165,21 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
         return play(policy, people, np.random.default_rng([seed, 98]), designs=designs, progress=heard)
 
     adaptive, fixed = taking_part(0, None), taking_part(1, np.repeat(policy.plan[None], n, axis=0))
+    failed, dropped = {**fixed.failures, **adaptive.failures}, None
+    if failed or people.failures:
+        if len(failed) > most_skipped(n):
+            raise too_many(list(failed.values()), n)
+        everybody = (_points(policy, adaptive, task.blocks), _points(policy, fixed, task.blocks))
+        nothing = [_telling_nothing(one, played) for one, played in zip(everybody, (adaptive, fixed), strict=True)]
+        first, counts = [*failed.values(), *people.failures][0], (len(adaptive.failures), len(fixed.failures), len(people.failures))
+        dropped = Dropped(*counts, n, nothing[0].minus(nothing[1]), first)
+        adaptive, fixed = adaptive.without(failed), fixed.without(failed)
     lengths = np.unique(np.linspace(1, task.blocks, min(POINTS, task.blocks)).round().astype(int))
     pairs = {int(b): tuple(_points(policy, one, int(b)) for one in (adaptive, fixed)) for b in lengths}
     curve = tuple((b, one.estimate().nats, other.estimate().nats, one.minus(other)) for b, (one, other) in pairs.items())
     one, other = pairs[task.blocks]
     enough = [b for b, nats, _, _ in curve if nats >= other.estimate().nats]
-    models, parameters = calibration_after(adaptive, np.full(n, task.blocks, np.intp), seed)
+    models, parameters = calibration_after(adaptive, np.full(len(adaptive), task.blocks, np.intp), seed)
     return Worth(
         one.estimate(),
         other.estimate(),
@@ -124,7 +191,27 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
         parameters,
         (float(np.median(adaptive.seconds)), float(np.quantile(adaptive.seconds, 0.95))),
         adaptive,
+        dropped,
+        _alone(policy, adaptive.simulations),
+        limit,
     )
+
+
+def _alone(policy: Policy, people: Simulations) -> tuple[float, float]:
+    """The median and the longest time of decisions for one participant alone, in all parts of the experiment."""
+    seconds = []
+    for i, block in enumerate(np.linspace(0, policy.task.blocks - 1, MOMENTS).round().astype(int)):
+        who, start = i % len(people), time.perf_counter()
+        policy.row(people.behavior[who], people.designs[who], int(block))
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds)), max(seconds)
+
+
+def _telling_nothing(points: Pointwise, played: Played) -> Pointwise:
+    """The same with nothing told by those who failed."""
+    values = points.values.copy()
+    values[list(played.failures)] = 0.0
+    return replace(points, values=values)
 
 
 def _points(policy: Policy, played: Played, blocks: int) -> Pointwise:

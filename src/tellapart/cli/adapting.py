@@ -84,12 +84,16 @@ def adapt(
     Example:
       tellapart adapt examples/discounting --n 100
     """
+    from ..server.settings import read_settings
+    from ..study import study_file
+
     plan, result = finished_run(study)
     with progress_bar("adaptive participants") as report:
         if stages:
             show(_two_stages(result, stages, n, seed, sure, as_json, report))
             return
-        found = result.adapt(n, seed=seed, progress=report, sure=sure, narrow=narrow)
+        limit = read_settings(study_file(study).parent).policy_seconds
+        found = result.adapt(n, seed=seed, progress=report, limit=limit, sure=sure, narrow=narrow)
     show(found.to_json() if as_json else "\n".join(_describe(found, plan)))
 
 
@@ -135,7 +139,8 @@ def _describe(found: Worth, study: Study) -> list[str]:
     lines.append("on stopping  " + _calibration(stopped.models, stopped.parameters))
     together = f"each, of {len(found.played)} made together"
     lines.append(f"a decision   {found.seconds[0]:.3f} s (median), {found.seconds[1]:.3f} s (95th percentile) {together}")
-    return [*lines, verdict]
+    lines += [f"dropped      {found.dropped}"] if found.dropped else []
+    return [*lines, f"{verdict} {found.late}".rstrip()]
 
 
 def _calibration(models: ModelCalibration | None, parameters: Sequence[RankCalibration]) -> str:
@@ -156,6 +161,7 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
     found = stages_worth(result.policy(report), rule, people, start, report)
     if as_json:
-        return {"right": found.right, "gain": {"nats": found.gain.nats, "se": found.gain.se}}
+        return {"right": found.right, "gain": {"nats": found.gain.nats, "se": found.gain.se}, "dropped": found.dropped}
     first = f"first stage  the winning model is the true one {100 * found.right:.0f} % of the time"
-    return f"{first}\nsecond stage {found.gain} over one block for all, repeated"
+    left = f"\ndropped      {found.dropped} of {n} participants could not be simulated at what they were given" if found.dropped else ""
+    return f"{first}\nsecond stage {found.gain} over one block for all, repeated{left}"

@@ -22,7 +22,7 @@ from .names import BLOCK, PARTICIPANT, TRIAL, names_of
 from .outcomes import from_later_rows, net_outcome
 from .places import Places, find_places
 from .problems import Findings, some
-from .raw import RawTable, Texts, is_missing, people_of
+from .raw import RawTable, Texts, is_missing, number, people_of
 from .roles import ask_for_column, find_column
 from .rows import trial_rows
 from .settings import TableSettings
@@ -31,7 +31,8 @@ from .understanding import Floats, Understanding
 if TYPE_CHECKING:
     import pandas as pd
 
-SERVED = {"block", "position", "attempt"}
+POSITION = "position"
+SERVED = {"block", POSITION, "attempt"}
 """Columns of what `tellapart export` writes: the block of the design, and when it was played."""
 
 FEW = 10
@@ -57,7 +58,7 @@ def understand(
     findings, settings = Findings(), settings or TableSettings()
     raw = collect(sources, findings)
     if as_played and set(raw.columns) >= SERVED:
-        settings = replace(settings, columns={"block": "position", **settings.columns})
+        settings = replace(settings, columns={"block": POSITION, **settings.columns})
     reading = _Reading(raw, task, settings, findings)
     understood = reading.understood(designs)
     findings.stop_if_unclear(reading.raw.source)
@@ -103,7 +104,18 @@ class _Reading:
         )
         self._conclude(behavior)
         variables = tuple(variable.name for variable in self.task.design_space.variables)
-        return Understanding(behavior, tuple(self.findings.lines), own, groups, conditions, variables, self.raw.source)
+        lines, played = tuple(self.findings.lines), self._played(table, people, places.block, len(names)) if block == POSITION else None
+        return Understanding(behavior, lines, own, groups, conditions, variables, self.raw.source, played)
+
+    def _played(self, table: RawTable, people: NDArray[np.intp], position: NDArray[np.intp], n: int) -> tuple[tuple[int, ...], ...] | None:
+        """Which blocks of the design each participant has begun, in the order of play; None if the table does not say it."""
+        if not set(table.columns) >= SERVED:
+            return None
+        begun: list[dict[int, int]] = [{} for _ in range(n)]
+        for i, p, text in zip(people, position, table["block"], strict=True):
+            begun[i][int(p)] = int(number(str(text)) or 0)
+        whole = all(sorted(some) == list(range(len(some))) for some in begun)
+        return tuple(tuple(some[p] for p in sorted(some)) for some in begun) if whole else None
 
     def _column(self, what: str, names: Sequence[str]) -> str | None:
         column = find_column(self.raw, what, names, self.settings, self.findings, self.taken)

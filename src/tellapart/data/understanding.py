@@ -29,6 +29,7 @@ class Understanding:
         conditions: Name to a text for each participant and block, (N, B).
         variables: Names of the design variables, V.
         source: What to call the table.
+        played: Where blocks are in the order of play: which blocks of the design each participant has begun, in that order.
     """
 
     behavior: Behavior
@@ -38,6 +39,7 @@ class Understanding:
     conditions: Mapping[str, Texts] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
     source: str = ""
+    played: tuple[tuple[int, ...], ...] | None = None
 
     def in_words(self) -> str:
         """What was understood, as a table for the screen."""

@@ -166,8 +166,7 @@ def _simulate_model(
     def draw(n: int) -> dict[str, Floats]:
         return sample_priors(model.parameters, n, rng) if given is None else {k: np.full(n, float(v)) for k, v in given.items()}
 
-    expected = MOST * len(designs)
-    drawn, most = draw(len(designs)), 1 + int(expected + 5.0 * expected**0.5)
+    drawn, most = draw(len(designs)), most_skipped(len(designs))
     behavior, failures = attempt(model, drawn, designs, rng, task, 1 if on_error == "stop" else most + 1)
     if not failures:
         return drawn, behavior, []
@@ -178,7 +177,7 @@ def _simulate_model(
     done.write(slice(None), behavior)
     while len(missing):
         if len(listed) > most:
-            raise _too_many(listed, len(designs))
+            raise too_many(listed, len(designs))
         again = draw(len(missing))
         replaced, failed = attempt(model, again, designs[missing], rng, task, most + 1)
         listed += failed.values()
@@ -189,7 +188,12 @@ def _simulate_model(
     return drawn, done, listed
 
 
-def _too_many(failures: Sequence[Failure], n: int) -> ModelError:
+def most_skipped(n: int) -> int:
+    """How many of `n` participants may be skipped."""
+    return 1 + int(MOST * n + 5.0 * (MOST * n) ** 0.5)
+
+
+def too_many(failures: Sequence[Failure], n: int) -> ModelError:
     """More participants failed than can be skipped in good conscience."""
     first = failures[0].as_error()
     what = f"{first.what[:-1]}, and in too many others to be skipped: {len(failures)} of {n} so far."

@@ -29,6 +29,10 @@ def in_words(adaptive: Mapping[str, Any]) -> str:
     stopping, blocks = adaptive["stopping"], adaptive["curve"][-1]["blocks"]
     if adaptive["equal_after_blocks"] is not None and adaptive["equal_after_blocks"] < blocks:
         text += f" It tells as much as the fixed design after {adaptive['equal_after_blocks']} of {blocks} blocks."
+    if dropped := adaptive.get("dropped"):
+        left = f"{dropped['policy']} of {dropped['of']} participants could not be simulated at what they were given"
+        text += f" {left}, and {dropped['fixed']} not at the recommended design; they are left out of both."
+    text += f" {late}" if (late := adaptive.get("late")) else ""
     return text + f" Stopping when enough is known saves {stopping['saved']:.1f} of {blocks} blocks on average."
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from ..errors import StudyError
 from ..models.symmetry import begins_anew, broken_blocks
 from ..tasks.base import Task
+from ..tasks.orders import williams
 from ..tasks.screen import SCRIPTS, Screen
 from ..tasks.space import Floats
 from .policy import Policy, planned
@@ -160,16 +161,6 @@ def _fixed_order(study: Study) -> str:
         return "the task does not say that they can, Symmetry(blocks=True)"
     minds = [model.name for model in study.models if broken_blocks(model, study.task, study.seed, n=200)]
     return f"their order matters to {', '.join(minds)}" if minds else ""
-
-
-def williams(blocks: int) -> list[tuple[int, ...]]:
-    """Orders in which each block is equally often in each place and equally often right after each other one (Williams 1949)."""
-    first = [0]
-    for i in range(1, blocks):
-        first.append(blocks - i // 2 if i % 2 == 0 else (i + 1) // 2)
-    square = [tuple((start + shift) % blocks for start in first) for shift in range(blocks)]
-    mirrored = [] if blocks % 2 == 0 or blocks == 1 else [tuple(reversed(order)) for order in square]
-    return list(dict.fromkeys(square + mirrored))
 
 
 def letters(i: int) -> str:
