@@ -41,13 +41,14 @@ VARIES = ("also good", "May I round?")
 
 SMALL = {
     "search": {
-        "steps": 60,
-        "batch": 64,
+        "steps": 20,
+        "batch": 32,
         "survey": 16,
         "survey_simulations": 50,
         "finalists": 2,
-        "finalist_simulations": 200,
-        "baselines": 3,
+        "finalist_simulations": 100,
+        "baselines": 2,
+        "baseline_simulations": 100,
     },
     "discounting": {"blocks": 2, "trials": 2},
 }
@@ -65,7 +66,7 @@ FEWER = {
     "adaptive.by_answers": {"EVERYWHERE": 24, "SOME": 24},
     "groups.population": {"GROUPS": 20, "SWEEPS": 20},
     "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
-    "groups.predictive": {"SIMULATED": 600},
+    "groups.predictive": {"SIMULATED": 300},
     "testing.models": {"SECONDS": 0.1},  # what plain Python may take: few people say it too
 }
 """How much is looked at or drawn inside of commands that have no option for it."""

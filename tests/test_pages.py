@@ -4,6 +4,9 @@ How is said in `pages.py`; here is what is not run, and what a page takes for gr
 Studies are made small, so that minutes become seconds; then words are compared, and numbers are any.
 """
 
+import ast
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -11,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from pages import ROOT, Reader, Small, blocks_of, commands_of, compare, make_small, run_python
+from pages import FEWER, ROOT, Reader, Small, blocks_of, commands_of, compare, make_small, run_python
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SUMMARIES = ROOT / "docs" / "reference" / "commands.md"
@@ -164,6 +167,16 @@ def test_every_block_is_of_a_kind_that_is_looked_at(page):
 
 def test_the_list_of_what_is_not_seen_is_that_of_the_pages():
     assert {*UNSEEN} <= {body.partition("\n")[0] for page in PAGES for _, body, _ in blocks_of(page)}
+
+
+@pytest.mark.parametrize("module", FEWER)
+def test_what_is_made_fewer_is_asked_for_when_it_is_needed(module):
+    """A number that is the default of an argument is bound when the module is read, so that to change it later changes nothing."""
+    whole = importlib.import_module(f"tellapart.{module}")
+    functions = [node.args for node in ast.walk(ast.parse(inspect.getsource(whole))) if isinstance(node, ast.FunctionDef)]
+    defaults = {node.id for one in functions for node in (*one.defaults, *one.kw_defaults) if isinstance(node, ast.Name)}
+    assert not defaults & {*FEWER[module]}
+    assert {*FEWER[module]} <= {*vars(whole)}
 
 
 def test_what_is_wrong_is_seen():

@@ -15,9 +15,11 @@ SMALL = {"survey": 16, "survey_simulations": 60, "finalists": 2, "finalist_simul
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_simulated():
-    """Predictive checks of analyses simulate fewer people of each model; those that are about these checks say how many they need."""
+    """Predictive checks of analyses simulate fewer people and groups; those that are about these checks say how many they need."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tellapart.groups.predictive.SIMULATED", 600)
+        patch.setattr("tellapart.groups.population.SWEEPS", 60)
+        patch.setattr("tellapart.groups.population.GROUPS", 200)
         yield
 
 
