@@ -92,6 +92,18 @@ def test_a_byte_order_mark_is_no_mistake(folder):
     assert Study.from_file(folder) == study
 
 
+def test_the_run_folder_is_no_study_but_its_neighbour_is(folder):
+    (folder / "run").mkdir()
+    with pytest.raises(StudyError, match="the study is the folder above"):
+        Study.from_file(folder / "run")
+
+
+def test_data_in_the_place_of_the_study(tmp_path):
+    (tmp_path / "data.txt").write_text("subjID\ttrial\tchoice\n1\t1\t1\n")
+    with pytest.raises(StudyError, match="give the study first"):
+        Study.from_file(tmp_path / "data.txt")
+
+
 def test_the_example_is_the_study_of_the_paper():
     study = Study.from_file(EXAMPLES / "bandit")
     assert study == Study(BernoulliBandit(3, 2, 30), [WSLTS(), AEG(), GLS()], name="bandit-discriminate")

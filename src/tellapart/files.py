@@ -32,6 +32,11 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise a `DataError` now if `path` cannot be written later."""
+    _claim(Path(path).resolve()).unlink()
+
+
 def _claim(target: Path) -> Path:
     """Create the empty temporary file, or raise a `DataError` that says why that is impossible."""
     if target.is_dir():

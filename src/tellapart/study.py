@@ -129,8 +129,14 @@ def study_file(path: str | Path) -> Path:
     if not file.is_file():
         got = "a folder without a study.toml" if path.is_dir() else "no such file or folder"
         expected = "a study file, or a folder with a study.toml"
-        raise StudyError("There is no study here.", where=str(path), expected=expected, got=got, fix="check the path")
+        raise StudyError("There is no study here.", where=str(path), expected=expected, got=got, fix=_where_studies_are(path))
     return file
+
+
+def _where_studies_are(path: Path) -> str:
+    """The usual way out where there is no study."""
+    above = path.resolve().parent
+    return f"the study is the folder above: {above}" if path.is_dir() and (above / "study.toml").is_file() else "check the path"
 
 
 # the sections; other keys than these are allowed where they are checked later, by whom they are for
@@ -218,7 +224,8 @@ class _Reader:
             except TOMLKitError as mistake:  # which often knows its line; if not, tomllib's words say it
                 line = getattr(mistake, "line", None)
                 where, got = (f"{self._file}, line {line}", str(mistake)) if line else (str(self._file), str(error))
-            raise StudyError("The study file is not valid TOML.", where=where, got=got) from None
+            fix = None if self._file.suffix == ".toml" else "give the study first, a folder or its study.toml, and data files after it"
+            raise StudyError("The study file is not valid TOML.", where=where, got=got, fix=fix) from None
         except ValidationError as error:
             raise self._mistake(error, ()) from None
 

@@ -185,6 +185,29 @@ def test_numbers_that_are_none_are_named(tmp_path, column, text):
         understand([path], THREE)
 
 
+def test_settings_about_nothing_are_named(tmp_path):
+    header, rows = table()
+    settings = TableSettings(columns={"chioce": "choice"}, codes={"rewrad": ("0", "1")})
+    with pytest.raises(TableError) as caught:
+        understand([write(tmp_path / "data.csv", header, rows)], THREE, settings)
+    assert [problem.where for problem in caught.value.problems] == ["--columns chioce=…", "--codes rewrad=…"]
+
+
+def test_decimal_commas_between_commas(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("participant,trial,choice,reward\n" + "".join(f"a,{t},0,{t % 2},0\n" for t in range(1, 9)))
+    with pytest.raises(TableError, match="decimal commas, save the table with semicolons") as caught:
+        understand([path], THREE)
+    assert "There is no row" not in str(caught.value)
+
+
+def test_a_name_with_spaces_is_to_be_quoted(tmp_path):
+    header, rows = table()
+    header[header.index("choice")] = "machine taken"
+    with pytest.raises(TableError, match='--columns choice="NAME"'):
+        understand([write(tmp_path / "data.csv", header, rows)], THREE)
+
+
 def test_rows_that_may_or_may_not_be_trials(tmp_path):
     """Twice as many rows as trials, of two kinds of task: which are meant?"""
     header, rows = table()

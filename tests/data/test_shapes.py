@@ -338,6 +338,12 @@ def test_a_row_for_each_person_is_to_be_turned(tmp_path):
     assert len(caught.value.problems) == 2
 
 
+def test_a_row_for_each_person_is_seen_by_many_numbered_columns(tmp_path):
+    path = write(tmp_path / "wide.csv", ["participant", *(f"c{t}" for t in range(1, 13))], [("a", *[0] * 12)])
+    with pytest.raises(TableError, match="turn c1, c2, c3, … .12 in all. into rows"):
+        understand([path], TWO)
+
+
 def test_psychopy_csv(tmp_path):
     """Loops with dots in their names, keys as words, rows of instructions in which nearly all is empty."""
     behavior = simulate(THREE, ["001", "002"])
@@ -437,7 +443,7 @@ def test_a_count_that_begins_anew_may_lack_trials(tmp_path):
 def test_a_row_that_is_there_twice_begins_no_block(tmp_path):
     rows = [row for row in counted_on(simulate(THREE)) if row[1] < 9]
     rows.insert(3, list(rows[3]))
-    with pytest.raises(TableError, match="1 rows are about a trial that another row is about too"):
+    with pytest.raises(TableError, match="1 row is about a trial that another row is about too"):
         understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE)
 
 
@@ -450,8 +456,28 @@ def test_a_row_that_is_there_twice_is_found_by_a_count_of_all_screens(tmp_path):
     ]
     header = ["id", "block", "trial", "choice", "reward"]
     assert understand([write(tmp_path / "data.csv", header, rows)], THREE).behavior.mask.sum() == 30
-    with pytest.raises(TableError, match="1 rows are about a trial that another row is about too"):
+    with pytest.raises(TableError, match="1 row is about a trial that another row is about too"):
         understand([write(tmp_path / "data.csv", header, [*rows, rows[3]])], THREE)
+
+
+def test_people_who_are_there_twice_begin_no_block(tmp_path):
+    """Trials are counted on over blocks, so that a count that begins anew is a person pasted twice, and nobody else is to blame."""
+    rows = counted_on(simulate(THREE))
+    twice = [*rows, *(row for row in rows if row[0] == rows[0][0])]
+    with pytest.raises(TableError, match="12 rows are about a trial that another row is about too") as caught:
+        understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], twice)], THREE)
+    assert f"row 2 and row {len(rows) + 2}" in str(caught.value)
+
+
+def test_people_who_share_a_label_are_pointed_at(tmp_path):
+    rows = [["a", r["trial"] + 1, r["choice"], r["reward"]] for r in rows_of(simulate(THREE))]
+    with pytest.raises(TableError, match="begins anew 5 times") as caught:
+        understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE)
+    assert "row 14" in str(caught.value)
+    assert "labels of their own" in str(caught.value)
+    rows = [["a", *row[1:]] for row in counted_on(simulate(THREE))]
+    with pytest.raises(TableError, match="these rows differ: give people who share a label labels of their own"):
+        understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE)
 
 
 @pytest.mark.parametrize("names", [("1.1", "1.2"), ("3", "4"), ("3.0", "4.0")], ids=str)
@@ -530,6 +556,23 @@ def test_groups_and_conditions(tmp_path):
     )
     assert found.groups["group"].tolist() == ["old", "young", "young"]
     assert found.conditions["condition"][0].tolist() == ["calm", "stress"]
+
+
+def test_a_group_by_any_name(tmp_path):
+    rows = [(*r.values(), "old" if r["participant"] == "007" else "young", r["trial"]) for r in rows_of(simulate(THREE))]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward", "age band", "cue"], rows)
+    assert not understand([path], THREE).groups
+    assert understand([path], THREE, TableSettings(columns={"group": "age band"})).groups["age band"].tolist() == ["old", "young", "young"]
+    for name, message in (("cue", "sorts neither people nor their blocks"), ("nix", "There is no column 'nix'")):
+        with pytest.raises(TableError, match=message):
+            understand([path], THREE, TableSettings(columns={"group": name}))
+
+
+def test_no_group_at_all(tmp_path):
+    rows = [(*r.values(), r["participant"]) for r in rows_of(simulate(THREE))]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward", "version"], rows)
+    assert understand([path], THREE).groups
+    assert not understand([path], THREE, TableSettings(columns={"group": "none"})).groups
 
 
 def test_a_person_with_three_trials_is_named(tmp_path):

@@ -146,6 +146,7 @@ def test_power_says_how_many(folder, tmp_path):
         (("analyse", "STUDY", "nowhere.csv"), "no such data file"),
         (("posterior", "STUDY", "DATA", "--out", "OUT", "--codes", "choice"), "cannot be understood"),
         (("power", "STUDY", "--frequencies", "wslts=0.5"), "no frequencies of the models"),
+        (("power", "STUDY", "--frequencies", "wslts=60,aeg=40"), "write 60 % as 0.6"),
         (("power", "STUDY", "--frequencies", "wslts=much"), "cannot be understood"),
         (("power", "STUDY", "--frequencies", "wslts=0.6,aeg=0.4", "--versus", "aeg=0.4,wslts=0.6"), "These two groups do not differ"),
         (("power", "STUDY", "--parameter", "aeg.epsilon"), "--width or --effect"),
@@ -161,6 +162,26 @@ def test_mistakes_are_named_and_nothing_is_written(folder, tmp_path, arguments, 
     assert said in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("analyse", "DATA", "--out", "nowhere/a.html"), "no folder"),
+        (("analyse", "DATA", "--family", "a=wslts"), "do not hold each model once"),
+        (("power", "--figure", "nowhere/a.svg"), "no folder"),
+    ],
+)
+def test_what_cannot_be_kept_is_not_computed(folder, monkeypatch, arguments, said):
+    def computed(*_, **__):
+        raise AssertionError("it was computed first")
+
+    monkeypatch.setattr("tellapart.result.DesignResult.analyse", computed)
+    monkeypatch.setattr("tellapart.groups.power_people.simulated_evidence", computed)
+    name, *rest = (folder / "theirs.csv" if word == "DATA" else word for word in arguments)
+    outcome = command(name, folder, *rest)
+    assert outcome.exit_code == 2, outcome.stderr
+    assert said in outcome.stderr
 
 
 def test_wrong_keys_of_the_section_are_named_with_their_line(folder, tmp_path):

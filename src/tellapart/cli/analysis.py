@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import StudyError, counted, nearest
-from ..files import written_whole
+from ..files import check_writable, written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
 from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
@@ -87,11 +87,11 @@ def analyse(
 
     plan, result = finished_run(study)
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
-    where = design_of(plan, design)
+    page, where = out or run_folder(study).parent / "analysis.html", design_of(plan, design)
+    check_writable(page)
     people = read_people(plan, data, columns, codes, missing, rows, designs, run_at=(where, result.design))
     with progress_bar("analysing") as progress:
         found = result.analyse(people, where, settings, progress)
-    page = out or run_folder(study).parent / "analysis.html"
     summary = _summary(found, page, write_analysis(page, plan.name, found, plan.question, people.lines))
     words = [summary["conclusion"], found.evidence.words, *([] if found.prediction.alarm else [described(found)])]
     words += [*(f"warning: {one}" for one in found.warnings), f"The page is in {page}"]
@@ -117,6 +117,8 @@ def _prior_counts(text: str) -> Any:
 
 
 def _families(study: Study, texts: list[str]) -> dict[str, list[str]]:
+    from ..groups.random_effects import family_of_each
+
     families = {}
     for text in texts:
         name, equals, members = text.partition("=")
@@ -126,4 +128,5 @@ def _families(study: Study, texts: list[str]) -> dict[str, list[str]]:
         for model in families[name.strip()]:
             if model not in study.question.names:
                 raise StudyError(f"The study has no model '{model}'.", where=f"--family {text}", fix=nearest(model, study.question.names))
+    family_of_each(study.question.names, families)
     return families

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Callable
 
 from ..errors import DataError, StudyError, nearest
+from ..files import check_writable
 from ..progress import progress_bar
 from .frame import command, option, show
 from .options import AsJson, Seed, StudyPath, finished_run, save_figure, seed_of
@@ -52,6 +53,8 @@ def power(
     start, names = seed_of(plan, seed), plan.question.names
     about = None if parameter is None else _parameter(plan.question, parameter)
     conclude = _conclusion(plan.question, about, width, effect, frequencies, versus, certainty)
+    if figure is not None:
+        check_writable(figure)
     curves = {}
     with progress_bar("drawing groups") as progress:
         for label in ("recommended", "baseline"):
@@ -137,4 +140,7 @@ def _shares(text: str, names: tuple[str, ...]) -> list[float]:
     for name in given:
         if name not in names:
             raise DataError(f"The study has no model '{name}'.", got=text, fix=nearest(name, names))
+    if abs(sum(given.values()) - 1) > 1e-6:
+        fix = "write 60 % as 0.6" if max(given.values()) > 1 else "models that are not named have frequency 0: name them too"
+        raise DataError("These are no frequencies of the models: they do not sum to 1.", expected=",".join(f"{name}=…" for name in names), got=text, fix=fix)
     return [given.get(name, 0.0) for name in names]

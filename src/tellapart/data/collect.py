@@ -46,7 +46,8 @@ def _files(path: Path) -> list[Path]:
             file for file in inside.rglob("*") if file.is_file() and file.suffix.lower() in formats() and not file.name.startswith(".")
         )
         if not listed:
-            raise DataError("There is no data file in the folder.", where=str(path), expected=f"files that end in {', '.join(formats())}")
+            expected = f"files that end in {', '.join(formats())}"
+            raise DataError("There is no data file in the folder.", where=str(path), expected=expected, fix="check the path")
         return listed
     if not path.exists():
         raise DataError("There is no such data file.", where=str(path), fix="check the path")
@@ -79,7 +80,7 @@ def _joined(sheets: list[tuple[str, str, Sheet]], source: str, findings: Finding
     lengths = [len(next(iter(part.values()), [])) for part in parts]
     joined = {name: [text for part, n in zip(parts, lengths, strict=True) for text in part.get(name, [""] * n)] for name in header}
     texts = {name: np.array(values, object) for name, values in joined.items()}
-    if not rows:
+    if not rows and not any(sheet.rows for *_, sheet in sheets):  # else what is wrong with the rows has been said
         findings.mend("There is no row in the table.", "one row for each trial below a header", source)
     return RawTable(texts, np.array(rows, np.intp), np.array(files, object), source)
 
@@ -99,8 +100,16 @@ def _check(sheet: Sheet, file: str, findings: Findings) -> None:
         where = some([f"row {row} has {width}" for row, width in wrong])
         findings.mend(
             f"{len(wrong)} rows{within} have more or fewer values than the header has columns ({len(sheet.header)}).",
-            "mend these rows",
+            _width_fix(sheet),
             where,
         )
     if len(sheet.header) > 1 and all(re.fullmatch(r"[+-]?\d+([.,]\d+)?", name) for name in sheet.header):
         findings.mend("The first row holds numbers, not names of columns.", "put a header above it", f"row {sheet.first - 1}{within}")
+
+
+def _width_fix(sheet: Sheet) -> str:
+    """The usual fix where rows and header are not of one length: if most rows are longer, it is not the rows."""
+    longer = sum(len(row) > len(sheet.header) for row in sheet.rows)
+    if 2 * longer <= len(sheet.rows):
+        return "mend these rows"
+    return "name every column in the header; if numbers have decimal commas, save the table with semicolons or tabs between columns"

@@ -13,7 +13,7 @@ Indices = NDArray[np.intp]
 
 
 def groups_and_conditions(
-    table: RawTable, taken: set[str], people: Indices, block: Indices, shape: tuple[int, int], findings: Findings
+    table: RawTable, taken: set[str], people: Indices, block: Indices, shape: tuple[int, int], findings: Findings, said: str | None = None
 ) -> tuple[dict[str, Texts], dict[str, Texts]]:
     """Column name to the group of each participant, (N,), and column name to the condition of each block, (N, B).
 
@@ -21,12 +21,14 @@ def groups_and_conditions(
         taken: Columns that are something else.
         people, block: Whose row each is, and of which block, (R,).
         shape: N and B.
+        said: A column that is one for sure, beside those with customary names; "none" if there is none at all.
     """
     groups: dict[str, Texts] = {}
     conditions: dict[str, Texts] = {}
     for column in table.columns:
         texts = table[column]
-        if column in taken or plain(column) not in GROUP or len(set(texts.tolist())) < 2:
+        usual = plain(column) in GROUP and column not in taken and len(set(texts.tolist())) > 1
+        if said == "none" or not (usual or column == said):
             continue
         of_people, of_blocks = np.full(shape[0], "", object), np.full(shape, "", object)
         of_people[people], of_blocks[people, block] = texts, texts
@@ -36,4 +38,6 @@ def groups_and_conditions(
         elif (of_blocks[people, block] == texts).all():
             conditions[column] = of_blocks
             findings.understood("condition", column, f"of blocks: {some(sorted(set(texts.tolist())))}")
+        elif column == said:
+            findings.mend(f"The column '{column}' sorts neither people nor their blocks: it changes within a block.", "--columns group=NAME")
     return groups, conditions

@@ -40,7 +40,7 @@ def find_places(
     if block:
         b = _labelled_blocks(table, block, people, blocks, findings)
     else:
-        b = _implied_blocks(people, counted, blocks, trials, trial, findings)
+        b = _implied_blocks(table, people, counted, blocks, trials, trial, findings)
     if len(findings.problems) > before or b is None:
         return None
     if counted is not None:
@@ -89,23 +89,26 @@ def _labelled_blocks(table: RawTable, column: str, people: Indices, blocks: int,
 
 
 def _implied_blocks(
-    people: Indices, counted: NDArray[np.float64] | None, blocks: int, trials: int, trial: str | None, findings: Findings
+    table: RawTable, people: Indices, counted: NDArray[np.float64] | None, blocks: int, trials: int, trial: str | None, findings: Findings
 ) -> Indices | None:
     """Blocks where no column says them."""
     if blocks == 1:
         return np.zeros(len(people), np.intp)
     if counted is not None:
         restarts = _restarts(people, counted)
-        if restarts.max(initial=0) > 0:
+        start = 0 if (counted == 0).any() else 1
+        runs_on = trials < counted.max(initial=0) - start + 1 <= blocks * trials
+        longest = int(np.bincount(_pairs(people, restarts)).max(initial=0))
+        if restarts.max(initial=0) > 0 and not (runs_on and longest > trials):  # else people are there twice, which is said later
             if restarts.max() >= blocks:
-                fix = "add a column for the block, or --rows COLUMN=TEXT for the rows that are trials"
+                fix = "give people labels of their own, add a column for the block, or --rows COLUMN=TEXT for the rows that are trials"
                 what = f"No column is the block, and '{trial}' begins anew {int(restarts.max())} times, in a task of {blocks} blocks."
-                findings.mend(what, fix)
+                beyond = np.flatnonzero(restarts >= blocks)
+                findings.mend(what, fix, some([table.place(int(row)) for row in beyond], 3))
                 return None
             findings.understood("block", "", f"a new one where '{trial}' begins anew")
             return restarts
-        start = 0 if (counted == 0).any() else 1
-        if trials < counted.max(initial=0) - start + 1 <= blocks * trials:
+        if runs_on:
             findings.understood("block", "", f"{trials} trials each, by '{trial}'")
             return ((counted - start) // trials).astype(np.intp)
     order = _order(people)
@@ -161,8 +164,11 @@ def _twice(table: RawTable, people: Indices, block: Indices, counted: NDArray[np
     repeated = np.flatnonzero(earlier != np.arange(len(places)))
     if len(repeated):
         pairs = [f"{table.place(int(earlier[row]))} and {table.place(int(row))}" for row in repeated]
-        fix = "delete the duplicates, or --columns trial=none to go by the order of rows"
-        findings.mend(f"{len(repeated)} rows are about a trial that another row is about too.", fix, some(pairs, 3))
+        same = all((texts[repeated] == texts[earlier[repeated]]).all() for texts in table.columns.values())
+        fix = "delete the duplicates" if same else "these rows differ: give people who share a label labels of their own"
+        fix += ", or --columns trial=none to go by the order of rows"
+        rows = "1 row is" if len(repeated) == 1 else f"{len(repeated):,} rows are"
+        findings.mend(f"{rows} about a trial that another row is about too.", fix, some(pairs, 3))
 
 
 def _pairs(people: Indices, block: Indices) -> Indices:

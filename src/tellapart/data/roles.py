@@ -14,6 +14,9 @@ from .problems import Findings, some
 from .raw import RawTable, Texts, plain
 from .settings import TableSettings
 
+MANY = 10
+"""So many columns that differ by a number only are trials, not something else."""
+
 
 def find_column(
     table: RawTable, what: str, names: Sequence[str], settings: TableSettings, findings: Findings, taken: Iterable[str] = ()
@@ -35,9 +38,20 @@ def ask_for_column(table: RawTable, what: str, holds: str, taken: Iterable[str],
     """There is no column with a customary name: say so, with what there is."""
     free = [column for column in table.columns if column not in taken and column != FILE_PERSON and any(table[column])]
     have = f"The columns not yet understood: {some(free, 12)}." if free else "All columns are taken."
-    wide = [column for column in free if re.fullmatch(rf"{plain(what)}\d+", plain(column))]
-    fix = f"one row for each trial: turn {some(wide, 3)} into rows" if len(wide) > 1 else f"--columns {what}=NAME"
-    findings.mend(f"No column is named like {what} ({holds}). {have}", f"{fix}, or rename the column to '{what}'")
+    name = '"NAME"' if any(" " in column for column in free) else "NAME"
+    wide = _numbered(free, plain(what))
+    renamed = f"--columns {what}={name}, or rename the column to '{what}'"
+    fix = f"one row for each trial: turn {some(wide, 3)} into rows" if wide else renamed
+    findings.mend(f"No column is named like {what} ({holds}). {have}", fix)
+
+
+def _numbered(columns: Sequence[str], what: str) -> list[str]:
+    """Columns that are trials side by side: `what` with a number twice or more, or anything else with a number ten times or more."""
+    stems: dict[str, list[str]] = {}
+    for column in columns:
+        if match := re.fullmatch(r"(.*?)\d+", plain(column)):
+            stems.setdefault(match.group(1), []).append(column)
+    return max((alike for stem, alike in stems.items() if len(alike) >= (2 if stem == what else MANY)), key=len, default=[])
 
 
 def _named(table: RawTable, what: str, column: str, findings: Findings) -> str | None:

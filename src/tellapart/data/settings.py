@@ -13,7 +13,7 @@ class TableSettings:
     """How a table is to be read, where it does not say so itself.
 
     Arguments:
-        columns: What is wanted (participant, block, trial, a field) to the name of its column; "none" for no column.
+        columns: What is wanted (participant, block, trial, group, a field) to the name of its column; "none" for no column.
         codes: A field to the texts for 0, 1, 2, …; or to "ms" for a time that is in milliseconds.
         missing: Texts that stand for a missed trial.
         rows: A column to the texts of the rows that are trials; others are left out.
@@ -56,7 +56,7 @@ def _text(value: Any) -> str:
 
 
 def _pairs(options: Sequence[str], option: str) -> dict[str, str]:
-    """Options "name=value", of which several may be in one, separated by spaces."""
+    """Options "name=value"."""
     pairs = {}
     for text in options:
         name, equals, value = text.partition("=")

@@ -74,6 +74,7 @@ class _Reading:
         self.taken: dict[str, str] = {}
 
     def understood(self, designs: str | Path | None) -> Understanding | None:
+        self._known_settings()
         labels = self._participants()
         columns = {f.name: self._field(f) for f in self.task.fields}
         block, trial = (self._column(what, names) for what, names in (("block", BLOCK), ("trial", TRIAL)))
@@ -100,7 +101,7 @@ class _Reading:
             own = designs_in_data(self.task, table, people, places.block, len(names), ~missed, self.findings)
         behavior = self._behavior(names, people, places, recorded, missed)
         groups, conditions = groups_and_conditions(
-            table, set(self.taken), people, places.block, (len(names), self.task.blocks), self.findings
+            table, set(self.taken), people, places.block, (len(names), self.task.blocks), self.findings, self._group()
         )
         self._conclude(behavior)
         variables = tuple(variable.name for variable in self.task.design_space.variables)
@@ -116,6 +117,18 @@ class _Reading:
             begun[i][int(p)] = int(number(str(text)) or 0)
         whole = all(sorted(some) == list(range(len(some))) for some in begun)
         return tuple(tuple(some[p] for p in sorted(some)) for some in begun) if whole else None
+
+    def _known_settings(self) -> None:
+        """What is said about the table must be about something that is looked for."""
+        fields = [f.name for f in self.task.fields]
+        for option, given, known in (
+            ("--columns", self.settings.columns, ["participant", "block", "trial", "group", *fields]),
+            ("--codes", self.settings.codes, fields),
+        ):
+            for name in given:
+                if name not in known:
+                    fix = f"choose one of: {', '.join(known)}; the name in the table comes after the ="
+                    self.findings.mend(f"Nothing that is looked for is named '{name}'.", fix, f"{option} {name}=…")
 
     def _column(self, what: str, names: Sequence[str]) -> str | None:
         column = find_column(self.raw, what, names, self.settings, self.findings, self.taken)
@@ -223,6 +236,13 @@ class _Reading:
             fields[f.name] = np.zeros(shape, f.dtype)
             fields[f.name][place] = recorded[f.name]
         return self.task.check(Behavior(fields, mask, names))
+
+    def _group(self) -> str | None:
+        """The column that the user says to sort people or blocks, "none" for no column, or None if nothing is said."""
+        said = self.settings.columns.get("group")
+        if said is None or said.lower() == "none":
+            return said and "none"
+        return find_column(self.raw, "group", (), self.settings, self.findings)
 
     def _conclude(self, behavior: Behavior) -> None:
         """Who is there, and who has little."""

@@ -133,7 +133,7 @@ def random_effects(
         accuracy: The Monte-Carlo error allowed, as two standard errors, where the exact way would take too long.
     """
     evidence, left_out = usable(np.asarray(log_evidence, dtype=np.float64), names, participants)
-    members = _members(names, families)
+    members = family_of_each(names, families)
     alpha = prior_counts(members, prior)
     posterior = frequency_posterior(evidence, alpha, accuracy, seed)
     risk = float(expit(float(logsumexp(evidence + np.log(alpha / alpha.sum()), axis=1).sum()) - posterior.log_evidence))
@@ -202,7 +202,7 @@ def _reason(names: Sequence[str], missing: NDArray[np.bool_]) -> str:
     return f"no evidence for {', '.join(gone)}" if gone else "no model can produce these data"
 
 
-def _members(names: Sequence[str], families: Mapping[str, Sequence[str]] | None) -> Counts:
+def family_of_each(names: Sequence[str], families: Mapping[str, Sequence[str]] | None) -> Counts:
     """The family of each model; each model is one if there are no families."""
     if not families:
         return np.arange(len(names))

@@ -60,7 +60,8 @@ def read_sheets(path: Path) -> list[Sheet]:
     known = formats()
     ending = path.suffix.lower()
     if ending not in known:
-        raise DataError("This kind of file is unknown.", where=str(path), expected=", ".join(sorted(known)), got=ending or "no ending")
+        expected, got = f"a file that ends in {', '.join(known)}", ending or "no ending"
+        raise DataError("This kind of file is unknown.", where=str(path), expected=expected, got=got, fix="save the data as CSV")
     try:
         return known[ending].read(path)
     except OSError as error:
