@@ -146,3 +146,15 @@ def test_colours_differ_in_grey_and_stand_out_from_the_page():
     ours, habit = luminance(style.OURS), luminance(style.HABIT)
     assert (max(ours, habit) + 0.05) / (min(ours, habit) + 0.05) > 1.2
     assert all(1.05 / (luminance(colour) + 0.05) >= 3 for colour in (style.OURS, style.HABIT, style.INK, style.GREY))
+
+
+def test_a_figure_on_a_page_is_drawn_once_and_as_if_it_had_been_drawn_twice(monkeypatch):
+    from matplotlib.axes import Axes
+
+    drawn, whole = [], Axes.draw
+    monkeypatch.setattr(Axes, "draw", lambda axes, renderer: (drawn.append(axes), whole(axes, renderer)))
+    once = style.inline(figures.confusion_figure(confusion(), "a design"), "one", "a figure")
+    assert len(drawn) == 1
+    monkeypatch.setattr(style, "lay_out_alone", lambda figure: None)
+    assert style.inline(figures.confusion_figure(confusion(), "a design"), "one", "a figure") == once
+    assert len(drawn) == 3

@@ -81,6 +81,19 @@ def save(figure: Figure, path: Path) -> tuple[Path, Path]:
     return svg, png
 
 
+def lay_out_alone(figure: Figure) -> None:
+    """Let a figure be laid out when it is drawn next, and no more: to save one, matplotlib draws it twice, first for its layout alone."""
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
+
+    def draw(renderer: Any) -> None:
+        del vars(figure)["draw"]
+        engine.execute(figure)
+
+    vars(figure)["draw"] = draw
+
+
 def inline(figure: Figure, name: str, title: str) -> str:
     """The figure as SVG for the inside of a page: scales with its place, and says what it is to those who cannot see it.
 
@@ -89,6 +102,7 @@ def inline(figure: Figure, name: str, title: str) -> str:
         title: What it shows, in a sentence or two.
     """
     text = io.StringIO()
+    lay_out_alone(figure)
     with styled():
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     svg = ElementTree.fromstring(text.getvalue())
