@@ -13,7 +13,7 @@ group was. That the law is not normal, and its mean not quite known, is as untru
 A group can be far in one statistic, or a little in many that go together; the p-value of averages is that of the better of both tests, and
 accounts for there being two. But of people who are all alike averages are known so well that they are off from what any of the simulated
 people would do, however right the model is. How probable the group is hardly feels that. So both have to speak against the models: the
-group's p-value is the larger one, of the averages and of how probable it is.
+group's p-value is that of the averages, or a fifth of the share of groups that are as improbable, whichever is larger.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ SWEEPS = (20, 40, 140)
 GROUPS, CLEAR = (100, 300), 0.1
 """Groups drawn from a population: the first number if their p-value is above this one, else the second."""
 
+GUARD = 0.2
+"""Averages speak against the models at 1 % only if the group is also among the 5 % that are least probable."""
+
 LARGEST = 100
 """People of a group who are looked at, at most: drawn by lot from a larger one."""
 
@@ -52,7 +55,7 @@ class Fit:
         expected: Averages that the population gives to people with such statistics, (S,).
         low, high: How near to that they are in 95 % of groups drawn from it, (S,).
         z: How far the averages are from expected, in standard deviations of such groups, (S,).
-        p: How many such groups are as far in any statistic, or as improbable, whichever are more: of all statistics together.
+        p: How many such groups are as far in any statistic; at least a fifth of those that are as improbable.
     """
 
     people: Counts
@@ -98,7 +101,7 @@ class Population:
             drawn = nearest.drawn(weights, groups + 1 - len(fits), lambda m, places, who: again(m, places, people[who]), rng)
             fits += [nearest(self._told(group))[1:] for group in drawn]
             apart = np.stack([one for _, one in fits])
-            p = max(_p_value(apart), float(np.mean([log_p <= ours + 1e-9 for log_p, _ in fits])))
+            p = max(_p_value(apart), GUARD * float(np.mean([log_p <= ours + 1e-9 for log_p, _ in fits])))
             if p > CLEAR:
                 break
         usual, width = apart[1:].mean(0)[:size], np.maximum(apart[1:].std(0), 1e-9)[:size]
