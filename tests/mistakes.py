@@ -214,6 +214,7 @@ MISTAKES = {
         ),
         in_study("a model file that is not there", '"wslts"', '"models:biased"', "There is no file 'models.py' beside the study."),
         Mistake("no study", ("There is no study here.", "check the path"), command=("exact", "NEW", "--design", DESIGN)),
+        Mistake("data in the place of the study", ("is not valid TOML.", "give the study first"), command=("check", "DATA", "STUDY")),
     ],
     "A design": [
         in_design("a probability of 1.5", "0,0,1.5; 1,1,0", "The design has a value outside its range.", "block 0, arm 2", "from 0 to 1"),
@@ -232,6 +233,17 @@ MISTAKES = {
         in_data("a word for a trial", "1,0,3,0,1", "1,0,last,0,1", "The column 'trial' is no count of trials.", "row 5: last"),
         in_data("a block too many", "1,0,3,0,1", "1,2,3,0,1", "has 3 blocks, and the task 2."),
         in_data("a row twice", "1,0,3,0,1\n", "1,0,3,0,1\n1,0,3,0,1\n", "about a trial that another row is about too.", "row 5 and row 6"),
+        Mistake(
+            "decimal commas between commas",
+            ("have more or fewer values than the header has columns", "save the table with semicolons or tabs"),
+            command=("check", "STUDY", "DATA"),
+            table=TABLE.replace("\n", ",0\n").replace(",0\n", "\n", 1),
+        ),
+        Mistake(
+            "a column for nothing",
+            ("Nothing that is looked for is named 'chioce'.", "choose one of: participant, block, trial, group, choice, reward"),
+            command=("check", "STUDY", "DATA", "--columns", "chioce=choice"),
+        ),
         Mistake("no rows", ("There is no row in",), command=("check", "STUDY", "DATA"), table="participant,block,trial,choice,reward\n"),
         Mistake("an empty file", ("There is nothing in the data table.",), command=("check", "STUDY", "DATA"), table=""),
     ],

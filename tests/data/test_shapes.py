@@ -340,7 +340,7 @@ def test_a_row_for_each_person_is_to_be_turned(tmp_path):
 
 def test_a_row_for_each_person_is_seen_by_many_numbered_columns(tmp_path):
     path = write(tmp_path / "wide.csv", ["participant", *(f"c{t}" for t in range(1, 13))], [("a", *[0] * 12)])
-    with pytest.raises(TableError, match="turn c1, c2, c3, … .12 in all. into rows"):
+    with pytest.raises(TableError, match=r"turn c1, c2, c3, … \(12 in all\) into rows"):
         understand([path], TWO)
 
 

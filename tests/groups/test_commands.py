@@ -111,7 +111,7 @@ def test_analyse_writes_page_tables_and_draws(folder, analysed):
     assert len(result["families"]["models"]) == 2
     assert [row["parameter"] for row in result["parameters"]] == ["epsilon"]
     page = (folder / "page.html").read_text()
-    for text in ("Before you believe it", "Fewer than 10 trials", "By group", "For the methods section", "Stephan"):
+    for text in ("Before you believe it", "Fewer than 10 trials", "By group", "first minus second", "For the methods section", "Stephan"):
         assert text in page
     people = pd.read_csv(folder / "page-people.csv", dtype={"participant": str})
     assert {"trials", "missed", "group", "most_probable", "probability.aeg", "predictive.p", "unlike_models"} <= {*people}

@@ -1,5 +1,10 @@
 """People on the page of an analysis are named so that a label is not taken for a number of people."""
 
+from types import SimpleNamespace
+
+import numpy as np
+
+from tellapart.groups.words import assigned
 from tellapart.report.analysis import _named
 
 
@@ -7,3 +12,8 @@ def test_a_label_is_not_a_count():
     assert _named([8]) == "1 participant: 8"
     assert _named(["007", "p2"]) == "2 participants: 007, p2"
     assert _named([]) == "nobody"
+
+
+def test_people_are_counted_by_their_most_probable_model():
+    found = SimpleNamespace(models=("a", "b"), probabilities=np.array([[0.99, 0.01], [0.6, 0.4], [0.02, 0.98], [np.nan, np.nan]]))
+    assert assigned(found) == "The most probable model is a for 2, b for 1 of 3 people; for 2 of them its probability is 0.95 or more."

@@ -64,7 +64,7 @@ def power(
             curves[label] = conclude(result.found.estimator, designs, rng, target=target, seed=start, progress=progress)
     if figure is not None:
         save_figure(power_figure(curves, target), figure)
-    lines = [curves["recommended"].conclusion]
+    lines = [f"the right conclusion: {curves['recommended'].conclusion}"]
     if about is not None and len(names) > 1:
         lines += [f"Counted are people who follow {names[about[0]]}: divide by how frequent they are in the population."]
     lines += [f"{label:<12} {_needed(curve, target)}" for label, curve in curves.items()]
@@ -142,5 +142,10 @@ def _shares(text: str, names: tuple[str, ...]) -> list[float]:
             raise DataError(f"The study has no model '{name}'.", got=text, fix=nearest(name, names))
     if abs(sum(given.values()) - 1) > 1e-6:
         fix = "write 60 % as 0.6" if max(given.values()) > 1 else "models that are not named have frequency 0: name them too"
-        raise DataError("These are no frequencies of the models: they do not sum to 1.", expected=",".join(f"{name}=…" for name in names), got=text, fix=fix)
+        raise DataError(
+            "These are no frequencies of the models: they do not sum to 1.",
+            expected=",".join(f"{name}=…" for name in names),
+            got=text,
+            fix=fix,
+        )
     return [given.get(name, 0.0) for name in names]

@@ -39,5 +39,7 @@ def groups_and_conditions(
             conditions[column] = of_blocks
             findings.understood("condition", column, f"of blocks: {some(sorted(set(texts.tolist())))}")
         elif column == said:
-            findings.mend(f"The column '{column}' sorts neither people nor their blocks: it changes within a block.", "--columns group=NAME")
+            findings.mend(
+                f"The column '{column}' sorts neither people nor their blocks: it changes within a block.", "--columns group=NAME"
+            )
     return groups, conditions

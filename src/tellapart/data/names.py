@@ -14,17 +14,20 @@ PARTICIPANT = _names("""
     participant participantid participantlabel participantnumber subject subjectid subjid subj subjectnumber subjectnr sub subid
     prolificpid prolificid pid ppid ppt workerid userid person player respondent vp vpn id runid
 """)
-BLOCK = _names("block blocknumber blocknum blockno blocknr blockid blockindex blocks blocksthisn game gamenumber gameid run runnumber bandit")
+BLOCK = _names(
+    "block blocknumber blocknum blockno blocknr blockid blockindex blocks blocksthisn game gamenumber gameid run runnumber bandit"
+)
 TRIAL = _names("""
-    trial trialnumber trialnum trialno trialnr trialn trialid trialinblock trialwithinblock trialsthisn trialsthistrialn trialindex t round step
+    trial trialnumber trialnum trialno trialnr trialn trialid trialinblock trialwithinblock trialsthisn trialsthistrialn trialindex
+    t round step
 """)
 CHOICE = _names("""
     choice choices chosen response responses resp action decision arm chosenarm selected selectedarm selection option chosenoption
     sidechoice key keypress keyrespkeys keyresponsekeys trialkeyrespkeys answer button buttonpressed buttonresponse pick
 """)
 OUTCOME = _names("""
-    reward rewards outcome outcomes feedback payoff observedreward obtainedreward rewardreceived rewarded points pointsearned pointswon win won
-    result earned
+    reward rewards outcome outcomes feedback payoff observedreward obtainedreward rewardreceived rewarded points pointsearned pointswon win
+    won result earned
 """)
 CORRECT = _names("correct iscorrect accuracy acc corr keyrespcorr choiceacc responsecorrect hit")
 TIME = _names("""

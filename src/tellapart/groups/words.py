@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SURE = 0.95
-"""The protected exceedance probability from which on a model is said to be the most frequent one."""
+"""The probability from which on a model is said to be the most frequent one (protected exceedance), or somebody's."""
 
 
 def conclusion(found: Analysis) -> str:
@@ -88,18 +88,31 @@ def _about_flags(found: Analysis) -> Iterator[str]:
     count = int(found.flagged.sum())
     if count == 0:
         return
-    yield f"{count} of {len(found.flagged)} people look like nothing that the models produce; about 1 % of those whom they describe would."
+    would = "about 1 % of those whom they describe would"
+    counted_too = "They are not left out" if count > 1 else "That person is not left out"
+    yield f"{count} of {len(found.flagged)} people look like nothing that the models produce; {would}. {counted_too}."
     if found.effects is not None and count < len(found.flagged) - 1:
         others = random_effects(found.evidence.log_evidence[~found.flagged], found.models, prior=found.settings.prior_counts)
         if others.frequencies.argmax() != found.effects.frequencies.argmax():
             yield f"Without them the most frequent model is another one: {others.names[int(others.frequencies.argmax())]}."
 
 
+def assigned(found: Analysis) -> str:
+    """How many people each model is the most probable one for, and how many of them surely."""
+    known = found.probabilities[np.isfinite(found.probabilities).all(1)]
+    best = np.bincount(known.argmax(1), minlength=len(found.models))
+    each = ", ".join(f"{name} for {count}" for name, count in zip(found.models, best, strict=True))
+    sure = int((known.max(1) >= SURE).sum())
+    return f"The most probable model is {each} of {len(known)} people; for {sure} of them its probability is {SURE} or more."
+
+
 def methods(found: Analysis, version: str) -> str:
     """A paragraph for the methods section."""
     trials = found.trials
     counts = f"{between(trials)} trials each, {int(found.missed.sum())} missed in all"
-    parts = [f"Data of {counted(len(found.participants), 'participant')} ({counts}) were analysed with tellapart {version}."]
+    models = f"the models {', '.join(found.models)}" if len(found.models) > 1 else f"the model {found.models[0]}"
+    data = f"Data of {counted(len(found.participants), 'participant')} ({counts})"
+    parts = [f"{data} were analysed with tellapart {version} under {models}."]
     reasons = sorted({one.reason for one in found.left_out})
     parts += [f"Left out: {counted(len(found.left_out), 'participant')} ({'; '.join(reasons)})."] if reasons else []
     parts.append(found.evidence.words)

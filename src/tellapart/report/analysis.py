@@ -15,7 +15,7 @@ from ..groups.analysis import Analysis
 from ..groups.contrasts import Comparison
 from ..groups.statistics import PARTS
 from ..groups.to_arviz import to_arviz
-from ..groups.words import between, conclusion, described, methods, rounded
+from ..groups.words import assigned, between, conclusion, described, methods, rounded
 from . import analysis_figures as figures
 from .style import Panel, filled, panel
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..question import Question
+
+DIFFERENCE = "first minus second, with a 90 % interval and the probability that the first is larger"
 
 
 class Table(NamedTuple):
@@ -133,7 +135,7 @@ def _people(found: Analysis) -> tuple[Panel | None, Table]:
     """The figure of model probabilities, and the table of people."""
     shown = None
     if len(found.models) > 1:
-        caption = f"Model probabilities of each person by itself. {found.evidence.words}"
+        caption = f"Model probabilities of each person by itself. {assigned(found)} {found.evidence.words}"
         shown = panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
     columns = people_columns(found)
     rows = [[_text(value, name) for name, value in zip(columns, row, strict=True)] for row in zip(*columns.values(), strict=True)]
@@ -184,14 +186,14 @@ def _comparison(number: int, one: Comparison) -> tuple[str, list[str], list[Pane
         texts.append(f"The probability that groups differ in the frequencies of models is {p:.3f} (one half before the data).")
         figure = figures.frequencies_figure(one.frequencies.groups)
         panels.append(panel(figure, f"groups-{number}", f"Frequencies of models by {one.name}."))
-        shown.append(_rows_table(_frequency_rows(one), "Differences of frequencies"))
+        shown.append(_rows_table(_frequency_rows(one), f"Differences of frequencies: {DIFFERENCE}"))
     if one.same is not None:
         share, low, high = one.same.frequencies[0], one.same.low[0], one.same.high[0]
         texts.append(f"{100 * share:.0f} % of people ({100 * low:.0f} to {100 * high:.0f} %) follow the same model under all conditions.")
     if one.parameters:
         figure = figures.differences_figure(one.parameters)
         panels.append(panel(figure, f"differences-{number}", f"Differences of population means by {one.name}."))
-        shown.append(_rows_table([difference.row() for difference in one.parameters], "Differences of population means"))
+        shown.append(_rows_table([difference.row() for difference in one.parameters], f"Differences of population means: {DIFFERENCE}"))
     return f"By {one.name}", texts, panels, shown
 
 
@@ -210,14 +212,17 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
         text += f" For that, {people} of the {everybody} people were drawn by lot; the observed averages are theirs."
     caption = (
         "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of groups"
-        " drawn from the nearest population (grey), and what each model predicts."
+        " drawn from the nearest population (grey), and what each model predicts: were all these people its own and took part once more."
     )
     panels = [panel(figures.predictive_figure(prediction), "predictive", caption)]
     stems = [name.removesuffix(f", {PARTS[0]}") for name in prediction.names if name.endswith(f", {PARTS[0]}")]
     if stems:
         figure = figures.curves_figure(prediction, stems[:2], PARTS)
         panels.append(panel(figure, "curves", "As a block goes on: first, second and last third, observed and predicted."))
-    counted = "The group's averages, observed and predicted; z counts from what groups of the nearest population show"
+    counted = (
+        "The group's averages. Compare 'observed' with 'predicted', the nearest population, with the range of 95 % of groups drawn from it;"
+        " z counts from there. What a single model predicts is for taking part once more"
+    )
     return text, panels, _rows_table(prediction.rows(), counted)
 
 

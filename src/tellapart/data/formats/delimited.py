@@ -16,7 +16,12 @@ def read(path: Path) -> list[Sheet]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if start is None:
-        raise DataError("There is nothing in the data table.", where=str(path), expected="a header and one row for each trial", fix="export the data again")
+        raise DataError(
+            "There is nothing in the data table.",
+            where=str(path),
+            expected="a header and one row for each trial",
+            fix="export the data again",
+        )
     separator = _separator(lines[start], next((line for line in lines[start + 1 :] if line.strip()), ""))
     if separator is None:
         table = [line.split() for line in lines[start:]]
