@@ -103,9 +103,7 @@ def test_draws_are_those_of_the_exact_posterior():
     """The law is true and the proposals are near the prior: draws follow the posterior, by a Kolmogorov-Smirnov test."""
     made = estimator(ONE)
     behavior = ta.Behavior({"reading": np.full((1, 1, 2), 0.8)})
-    with torch.no_grad():
-        inputs = made.inputs(behavior, DESIGN).repeat(400, 1, 1, 1)
-        z = made.sample_theta(inputs, 0, 30, np.random.default_rng(3))[0, :, 0].numpy()
+    z = made.draws(made.inputs(behavior, DESIGN).repeat(400, 1, 1, 1), 0, 30, np.random.default_rng(3))[:, 0, 0]
     mean, variance = HiddenNumber().posterior_moments(behavior, DESIGN[None], TASK)
     assert stats.kstest(z, stats.norm(mean[0], np.sqrt(variance[0])).cdf).pvalue > 1e-4
 

@@ -69,7 +69,7 @@ class LikelihoodEstimator(Estimator):
     def __init__(self, question: Question, encoder: Encoder) -> None:
         trials = Trials(encoder)
         super().__init__(question, trials)
-        self.draws = DRAWS
+        self.draws_each = DRAWS
         self.posterior = PosteriorEstimator(question, trials)
         del self.posterior.encoder
         self.posterior.__dict__["encoder"] = trials  # the same encoder, among whose weights it counts once
@@ -135,7 +135,7 @@ class LikelihoodEstimator(Estimator):
     @torch.no_grad()
     def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
         """The bound for each b (G,) and participant, (G, N)."""
-        size, summaries = max(8, TOGETHER // self.draws), self.encoder(batch.inputs)
+        size, summaries = max(8, TOGETHER // self.draws_each), self.encoder(batch.inputs)
         parts = (slice(start, start + size) for start in range(0, len(batch), size))
         return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
 
@@ -156,7 +156,7 @@ class LikelihoodEstimator(Estimator):
         return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        generator, size = _seeded(0), max(8, TOGETHER // self.draws)
+        generator, size = _seeded(0), max(8, TOGETHER // self.draws_each)
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
@@ -213,7 +213,7 @@ class LikelihoodEstimator(Estimator):
         """log l(y | z) / mean of all weights, (G, N)."""
         ratio = self._flow(m).information(z, s)
         own = self._log_p(m, inputs, z) - ratio
-        everybody = torch.cat([self._weighed(m, inputs, s, self.draws, generator)[1], own[None]])
+        everybody = torch.cat([self._weighed(m, inputs, s, self.draws_each, generator)[1], own[None]])
         return b[:, None] * own + ratio - _log_mean(b, everybody)
 
     def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
@@ -222,7 +222,7 @@ class LikelihoodEstimator(Estimator):
         assert isinstance(classifier, Classifier)
         log_q = classifier(s) - self.posterior.log_prior
         for m in range(len(self.widths)):
-            log_ratio = self._weighed(m, inputs, s, self.draws, generator)[1]
+            log_ratio = self._weighed(m, inputs, s, self.draws_each, generator)[1]
             evidence.append(_log_mean(b, log_ratio) + (1 - b[:, None]) * log_q[:, m])
         return torch.log_softmax(torch.stack(evidence, dim=-1) + self.posterior.log_prior, dim=-1)
 

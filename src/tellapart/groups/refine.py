@@ -100,7 +100,7 @@ def refine(
         trainer.run(people, progress=told)
         judges = people.simulations(steps + JUDGES, near=False, size=JUDGES)
         before, after = (one.pointwise(one.prepare(judges), accuracy=False).estimate().nats for one in (refined.quick, refined))
-        refined.draws = DRAWS
+        refined.draws_each = DRAWS
     return Refinement(refined if after > before else estimator, before, max(before, after), people.simulated)
 
 
