@@ -110,6 +110,15 @@ def test_draws_are_those_of_the_exact_posterior():
     assert stats.ttest_1samp(z.mean(1), mean[0]).pvalue > 1e-5
 
 
+def test_however_many_draws_are_asked_for_the_law_sees_few_at_once():
+    made, sizes = estimator(ONE), []
+    made.law.register_forward_hook(lambda law, given, log_p: sizes.append(log_p.numel()))
+    z = made.draws(made.inputs(ta.Behavior({"reading": np.zeros((2, 1, 2))}), DESIGN), 0, 3000, np.random.default_rng(3))
+    assert z.shape == (2, 3000, 1)
+    assert max(sizes) <= 2048
+    assert sum(sizes) == 2 * 2 * 3000
+
+
 def test_probabilities_of_models_are_the_exact_ones():
     made = estimator(TWO)
     people = TWO.simulate(TASK, DESIGN, 300, np.random.default_rng(4))

@@ -41,6 +41,9 @@ DRAWS = 32
 TOGETHER = 256
 """Draws of all participants whose likelihood is computed at once: few enough for the processor's cache."""
 
+MOST = 2048
+"""The same where many draws are asked for, so that memory does not grow with their number."""
+
 CORRECTED = 512
 """Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
 
@@ -234,7 +237,7 @@ class LikelihoodEstimator(Estimator):
             else:
                 z = self._flow(m).sample(s, draws, generator)
                 ratio = self._flow(m).information(z, s)
-            log_p = self._log_p(m, inputs, z)
+            log_p = torch.cat([self._log_p(m, inputs, part) for part in z.split(max(1, MOST // len(inputs)))])
         return z, log_p - ratio
 
     def _log_p(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:
