@@ -267,7 +267,7 @@ def printed(done: int, total: int, stage: str = "", detail: str = "") -> None:
 def calibration(n: int = 300) -> None:
     """Power or exponential, 20 intervals: model probabilities and ranks of parameters, after all blocks and when people stop.
 
-    An interval is one number, so fewer rows are looked at than in a study: what is known of people is right or wrong by the same posteriors.
+    An interval is one number, so fewer rows are looked at than in a study: what is known of people rests on the same posteriors.
     """
     task, question = recall.Retention(blocks=20, trials=1), Question((recall.power(), recall.exponential()), "both")
     plan = task.baseline(1, np.random.default_rng(0))[0]
