@@ -150,6 +150,8 @@ def test_power_says_how_many(folder, tmp_path):
         (("power", "STUDY", "--frequencies", "wslts=much"), "cannot be understood"),
         (("power", "STUDY", "--frequencies", "wslts=0.6,aeg=0.4", "--versus", "aeg=0.4,wslts=0.6"), "These two groups do not differ"),
         (("power", "STUDY", "--parameter", "aeg.epsilon"), "--width or --effect"),
+        (("power", "STUDY", "--effect", "0.1"), "are about a parameter"),
+        (("power", "STUDY", "--parameter", "aeg.epsilon", "--width", "0.1", "--versus", "aeg=1"), "not one about frequencies"),
         (("power", "STUDY", "--parameter", "aeg.phi", "--width", "0.1"), "cannot be asked about"),
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--effect", "7"), "differ that much"),
     ],

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import tellapart as ta
 from tellapart.data.understand import Understanding
 from tellapart.groups.analysis import analyse
-from tellapart.groups.contrasts import by_conditions
+from tellapart.groups.contrasts import by_conditions, by_groups
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
 from tellapart.groups.parameters import GroupParameters
 from tellapart.groups.predictive import Predictor
@@ -204,6 +204,25 @@ def test_many_models_under_several_conditions_leave_out_one_comparison_only():
     assert found.same is None
     assert "64" in found.not_compared
     assert len(found.parameters) == 3
+
+
+def test_who_is_not_compared_is_said():
+    """Somebody who was observed under one condition alone, and a group that is too small beside two that are not."""
+    question = SimpleNamespace(models=range(2), names=("a", "b"), parameters=lambda m: {})
+    people = ta.Behavior({"choice": np.zeros((7, 2, 2), int)})
+    people.mask[3, 1] = False
+
+    def evidence_of(part, who):
+        return PeopleEvidence(np.zeros((len(part), 2)), np.zeros((len(part), 2)))
+
+    paired = by_conditions("load", np.tile(["low", "high"], (7, 1)), question, people, evidence_of, "1/K each", 0)
+    assert paired.same.people == 6
+    assert paired.not_compared == "1 participant without trials under one of the conditions"
+    question.models, groups = (SimpleNamespace(name="a"), SimpleNamespace(name="b")), np.repeat(["old", "young", "both"], [5, 6, 2])
+    evidence = PeopleEvidence(np.zeros((13, 2)), np.zeros((13, 2)))
+    apart = by_groups("age", groups, question, evidence, object(), "1/K each", 0)
+    assert set(apart.frequencies.groups) == {"old", "young"}
+    assert apart.not_compared == "groups of fewer than 5 people: both (2)"
 
 
 @ta.agent(name="aeg", parameters={"epsilon": ta.Uniform()}, resets=False)

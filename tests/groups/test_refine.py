@@ -69,6 +69,7 @@ def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_n
     assert apart[0] > 0.2
     assert apart[1] < 0.25 * apart[0]
     assert refined.after > refined.before
+    assert refined.route == "refined network"
     assert refined.simulated > 120 * 256
     assert "corrects the network; on other simulated people, information rose from" in refined.words
     assert told[-1][0] == told[-1][1] == 120
@@ -81,4 +82,5 @@ def test_a_network_without_a_posterior_is_left_as_it_is(people):
     critic = untrained(ta.InfoNCEEstimator)
     refined = refine(critic, behavior, designs)
     assert refined.estimator is critic
+    assert refined.route == "network"
     assert refined.words == "The answers are the network's own: the estimator 'infonce' is none that a learned likelihood corrects."

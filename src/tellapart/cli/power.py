@@ -108,6 +108,11 @@ def _conclusion(
         raise StudyError("This study is about parameters.", fix="--parameter MODEL.NAME with --width or --effect")
     if parameter is not None and (width is None) == (effect is None):
         raise StudyError("One of two questions can be asked about a parameter.", expected="--width or --effect")
+    if parameter is not None and (frequencies is not None or versus is not None):
+        fix = "leave out --frequencies and --versus, or --parameter"
+        raise StudyError("A question about a parameter is not one about frequencies of models.", fix=fix)
+    if parameter is None and (width is not None or effect is not None):
+        raise StudyError("--width and --effect are about a parameter.", fix="--parameter MODEL.NAME says which")
     usual = [0.6] + [0.4 / (len(names) - 1)] * (len(names) - 1) if parameter is None else []
     shares = usual if frequencies is None else _shares(frequencies, names)
     others = None if versus is None else _shares(versus, names)

@@ -41,6 +41,9 @@ DRAWS = 32
 TOGETHER = 256
 """Draws of all participants whose likelihood is computed at once: few enough for the processor's cache."""
 
+MOST = 2048
+"""The same where many draws are asked for, so that memory does not grow with their number."""
+
 CORRECTED = 512
 """Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
 
@@ -161,15 +164,15 @@ class LikelihoodEstimator(Estimator):
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
-        """Of twice as many draws from the flow, those that are picked with probabilities in proportion to their weights."""
+        """Of twice as many draws from the flow, each as often as its weight says, as nearly as can be (systematic resampling)."""
         if f"{model}" in self.nuisance:
             return self.posterior.sample_theta(inputs, model, draws, generator)
         random, kept = _seeded(int(generator.integers(2**63))), []
         for part in inputs.split(max(1, TOGETHER // (2 * draws))):
             z, log_ratio = self._weighed(model, part, self.encoder(part), 2 * draws, random)
-            log_w = self.trust * log_ratio
-            chance = -torch.log(torch.empty(log_w.shape).exponential_(generator=random)).to(log_w.device)
-            picked = (log_w + chance).topk(draws, dim=0).indices
+            below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
+            places = ((torch.arange(draws) + torch.rand(len(part), 1, generator=random)) / draws).to(below)
+            picked = torch.searchsorted(below, places).clamp(max=len(z) - 1).T
             kept.append(z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1])))
         return torch.cat(kept, dim=1)
 
@@ -234,7 +237,7 @@ class LikelihoodEstimator(Estimator):
             else:
                 z = self._flow(m).sample(s, draws, generator)
                 ratio = self._flow(m).information(z, s)
-            log_p = self._log_p(m, inputs, z)
+            log_p = torch.cat([self._log_p(m, inputs, part) for part in z.split(max(1, MOST // len(inputs)))])
         return z, log_p - ratio
 
     def _log_p(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:

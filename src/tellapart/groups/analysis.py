@@ -64,7 +64,7 @@ class Analysis:
         left_out: Who is not analysed, and why.
         evidence: Of each person for each model.
         probabilities: Model probabilities of each person by itself, (N, M).
-        change: How far these are from the network's own, on average and at most, in nats; none for the network's own.
+        change: How far these are from the network's own, on average and at most, in nats; none if they are, or if there is one model.
         effects: Frequencies of models; none if there is one model.
         families: Frequencies of families.
         parameters: Model name to group parameters.
@@ -160,7 +160,7 @@ def analyse(
         left_out=left_out + (effects.left_out if effects else ()),
         evidence=evidence,
         probabilities=probabilities,
-        change=None if evidence.route == "network" else _change(probabilities, estimator, people, where),
+        change=None if effects is None or evidence.route == "network" else _change(probabilities, estimator, people, where),
         effects=effects,
         families=families,
         parameters=parameters_of_models(question, evidence, effects, people.participants, everybody, settings.seed),
@@ -207,7 +207,7 @@ def _evidence(
     found = network_evidence(estimator, people, designs, seed=settings.seed)
     if refinement is None:
         return found
-    return PeopleEvidence(found.log_evidence, found.se, found.draws, "refined network", refinement.words)
+    return PeopleEvidence(found.log_evidence, found.se, found.draws, refinement.route, refinement.words)
 
 
 def _change(now: Floats, estimator: Estimator, people: Behavior, designs: Floats) -> tuple[float, float]:

@@ -29,7 +29,7 @@ def run_chain(z: Any, log_odds: Any, sweeps: Any, burn_in: Any, thinned: Any, rn
 
     Arguments:
         z: Draws, (N, L, P).
-        log_odds: Of being a member, (N,); inf for sure.
+        log_odds: Of being a member, (N,); inf for sure, -inf for surely not.
         sweeps: After `burn_in` ones; every `thinned`-th is kept.
 
     Returns mu and sigma of the kept sweeps, (S, P) each; how often each person was a member, (N,); and the sums and sums of squares of the
@@ -67,7 +67,7 @@ def _pick(z: Any, log_odds: Any, mu: Any, sigma: Any, picked: Any, member: Any, 
     people, count, width = z.shape
     scale, constant = 1.0 / sigma, -np.log(sigma).sum()
     for n in range(people):
-        certain = np.isinf(log_odds[n])
+        certain = log_odds[n] == np.inf
         start = constant if certain else constant + log_odds[n]
         now = 0.0
         for step in range(PROPOSALS + 1):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
+from ..errors import counted
 from .comparison import MOST_TUPLES, FrequencyDifference, compare_frequencies, same_model
 from .evidence import PeopleEvidence
 from .frequencies import Floats
@@ -99,7 +100,9 @@ def by_groups(
         for model in fitted[first]
         for difference in compare_groups(fitted[first][model], fitted[second][model], (first, second))
     ]
-    return Comparison(name, False, frequencies, None, tuple(differences))
+    small = [f"{label} ({count})" for label, count in zip(names, counts, strict=True) if count < FEW_IN_GROUP]
+    left_out = f"groups of fewer than {FEW_IN_GROUP} people: {', '.join(small)}" if small else ""
+    return Comparison(name, False, frequencies, None, tuple(differences), left_out)
 
 
 def by_conditions(
@@ -132,9 +135,13 @@ def by_conditions(
         wanted = f"it takes 2 to {MOST_CONDITIONS} conditions, under all of which {FEW_IN_GROUP} or more people were observed"
         return Comparison(name, True, not_compared=f"{wanted}, not {len(labels)} and {int(complete.sum())}")
     each = {label: evidence_of(part[complete], complete) for label, part in parts.items()}
-    tuples, same, left_out = len(question.models) ** len(labels), None, ""
+    tuples, same, left_out = len(question.models) ** len(labels), None, list[str]()
+    if not complete.all():
+        left_out.append(f"{counted(int((~complete).sum()), 'participant')} without trials under one of the conditions")
     if tuples > MOST_TUPLES:
-        left_out = f"who follows another model under another condition, since there are {tuples} ways to do so, more than {MOST_TUPLES}"
+        left_out.append(
+            f"who follows another model under another condition, since there are {tuples} ways to do so, more than {MOST_TUPLES}"
+        )
     elif tuples > 1:
         same = same_model({label: one.log_evidence for label, one in each.items()}, question.names, prior)
     differences = [
@@ -152,7 +159,7 @@ def by_conditions(
             odds[model][complete] if model in odds else None,
         )
     ]
-    return Comparison(name, True, None, same, tuple(differences), left_out)
+    return Comparison(name, True, None, same, tuple(differences), "; ".join(left_out))
 
 
 def carried_over(question: Question, task: Task, seed: int) -> str:

@@ -61,6 +61,11 @@ class Refinement:
     simulated: int
 
     @property
+    def route(self) -> str:
+        """Whose answers are used: those of the network, unless correcting them gained something."""
+        return "refined network" if self.after > self.before else "network"
+
+    @property
     def words(self) -> str:
         if not self.simulated:
             return f"The answers are the network's own: the estimator '{self.estimator.name}' is none that a learned likelihood corrects."
