@@ -305,6 +305,9 @@ def test_speed_says_what_it_means_for_the_search():
     slow = replace(quick, speed=200.0).speed_in_words()
     assert "a search with the default settings simulates for about 3 hours" in slow
     assert "simulations = " in slow
+    budgeted = replace(quick, speed=200.0).speed_in_words(24_000)
+    assert "the simulations = 24000 of [search] take 2 minutes at most" in budgeted
+    assert "default settings" not in budgeted
 
 
 def test_a_few_failures_are_an_error_or_are_skipped():

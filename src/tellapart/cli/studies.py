@@ -105,7 +105,8 @@ def check(
     result |= {"seconds": None if seconds is None else round(seconds)}
     lines = [f"The study '{plan.name}' is sound."]
     lines += [f"Goal: to learn {plan.question.in_words}. Task: {plan.task.name}. Models: {', '.join(names)}."]
-    lines += [f"{part.name}: {part.speed_in_words()}" for part in checked[1:]]
+    budget = getattr(plan.search, "simulations", 0)
+    lines += [f"{part.name}: {part.speed_in_words(budget)}" for part in checked[1:]]
     lines += [] if seconds is None else [f"`tellapart design` will take about {duration(seconds)} on this machine."]
     if behavior is not None:
         result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}

@@ -71,13 +71,16 @@ class Checked:
         """Does it simulate fast enough for a search with the default settings?"""
         return self.speed is not None and PATIENCE * self.speed > TYPICAL_SEARCH
 
-    def speed_in_words(self) -> str:
-        """What the speed means for a search."""
+    def speed_in_words(self, simulations: int = 0) -> str:
+        """What the speed means for a search, with a budget of so many simulations if it is not 0."""
         if not self.speed:
             return ""
         told = f"{f'{self.how}, ' if self.how else ''}{_round(self.speed)} participants a second"
         if self.quick:
             return told
+        if simulations:
+            most = duration(simulations / self.speed)
+            return f"{told}; the simulations = {simulations} of [search] take {most} at most, and more workers divide it"
         told += f"; a search with the default settings simulates for about {duration(TYPICAL_SEARCH / self.speed)}"
         budget = max(10_000, int(round(self.speed * PATIENCE / 2, -3)))
         return f"{told}. For {duration(budget / self.speed)} of simulation set simulations = {budget} in [search]; more workers divide it"
