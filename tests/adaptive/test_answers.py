@@ -7,7 +7,8 @@ from scipy.stats import binom, hypergeom
 from yes_no import Signals, any_slope, exact_yes, flat, steep
 
 from tellapart.adaptive import belief as belief_module
-from tellapart.adaptive.belief import Said, belief_after, value_of
+from tellapart.adaptive.answers import Answers
+from tellapart.adaptive.belief import Belief, Said, belief_after, value_of
 from tellapart.adaptive.codes import Codes
 from tellapart.adaptive.gain import Outlook
 from tellapart.behavior import Behavior
@@ -156,6 +157,24 @@ def test_nuisance_parameters_are_averaged_over(which_threshold, about):
     assert one.max() > 0.05
     policy = about(which_threshold, some)
     assert policy.decide(which_threshold.task.nothing(1))[0].gain.nats > 0.05
+
+
+class Told(torch.nn.Module):
+    """The law of an answer that the first parameter alone decides."""
+
+    def forward(self, z, x):
+        yes = torch.where(z[..., :1] > 0, 8.0, -8.0) + 0 * x[..., :1]
+        return torch.nn.functional.logsigmoid(torch.cat([-yes, yes], dim=-1))
+
+
+def test_what_is_told_of_nuisance_parameters_is_no_gain():
+    """The truth is 0, by averages over 32 neighbours: 0.016 if each draw were one of its own neighbours, -0.016 if it were none."""
+    answers = Answers(Signals(1), Question((any_slope(),), "estimate"), Codes.of(Signals(1)), 0)
+    answers.laws[0] = Told()
+    z = np.random.default_rng(1).standard_normal((1024, 2))
+    belief = Belief(np.ones(1), (z,), (np.full(1024, 1 / 1024),))
+    question = Question((any_slope(),), "estimate", about=("any-slope.log_slope",))
+    assert abs(Outlook(answers, belief, question).gains(np.zeros((1, 1)), 0).nats[0]) < 0.003
 
 
 def test_a_gain_about_models_is_at_most_their_entropy(which_model):

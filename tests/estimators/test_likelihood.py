@@ -99,15 +99,36 @@ def test_a_wrong_law_gives_a_bound_all_the_same(scale):
     assert ours.minus(exact_pointwise(TASK, ONE, DESIGN, n, np.random.default_rng(1))).nats < 0
 
 
-def test_draws_are_those_of_the_exact_posterior():
-    """The law is true and the proposals are near the prior: draws follow the posterior, by a Kolmogorov-Smirnov test."""
+@pytest.mark.parametrize("reading", [0.8, 3.0])
+def test_draws_are_those_of_the_exact_posterior(reading):
+    """The law is true and the proposals are near the prior: all draws together follow the posterior, and so does one of each person.
+
+    By a Kolmogorov-Smirnov test of one of each of 400 people; by moments of 4,000 draws of one person, of which about a third count as
+    independent near the prior and a thirtieth far from it.
+    """
     made = estimator(ONE)
-    behavior = ta.Behavior({"reading": np.full((1, 1, 2), 0.8)})
+    behavior = ta.Behavior({"reading": np.full((1, 1, 2), reading)})
     with torch.no_grad():
-        inputs = made.inputs(behavior, DESIGN).repeat(400, 1, 1, 1)
-        z = made.sample_theta(inputs, 0, 30, np.random.default_rng(3))[0, :, 0].numpy()
+        inputs = made.inputs(behavior, DESIGN)
+        z = made.sample_theta(inputs.repeat(400, 1, 1, 1), 0, 30, np.random.default_rng(3))[-1, :, 0].numpy()
+        many = made.draws(inputs, 0, 4000, np.random.default_rng(4))[0, :, 0]
     mean, variance = HiddenNumber().posterior_moments(behavior, DESIGN[None], TASK)
-    assert stats.kstest(z, stats.norm(mean[0], np.sqrt(variance[0])).cdf).pvalue > 1e-4
+    if reading < 1:
+        assert stats.kstest(z, stats.norm(mean[0], np.sqrt(variance[0])).cdf).pvalue > 1e-4
+    count = 4000 / (3 if reading < 1 else 30)
+    assert abs(many.mean() - mean[0]) < 4.5 * np.sqrt(variance[0] / count)
+    assert many.std() / np.sqrt(variance[0]) == pytest.approx(1.0, abs=4.5 / np.sqrt(2 * count))
+
+
+def test_the_error_of_an_evidence_is_the_spread_of_it_over_draws():
+    """30 people with the same data, who have draws of their own: chi-squared with 29 degrees of freedom, false alarm 1e-4."""
+    made = estimator(TWO)
+    inputs = made.inputs(ta.Behavior({"reading": np.full((30, 1, 2), 1.5)}), DESIGN)
+    with torch.no_grad():
+        log_odds = made.log_model_probabilities(inputs).double().numpy() @ [1, -1]
+    stated = made.log_evidence_se(inputs).double().numpy()
+    assert stated[:, 1].max() == 0  # it has no parameters to draw
+    assert 0.45 < log_odds.std(ddof=1) / stated[:, 0].mean() < 1.7
 
 
 def test_probabilities_of_models_are_the_exact_ones():

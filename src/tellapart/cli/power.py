@@ -109,7 +109,9 @@ def _conclusion(
     shares = usual if frequencies is None else _shares(frequencies, names)
     others = None if versus is None else _shares(versus, names)
     if others == shares:
-        raise DataError("These two groups do not differ.", where="--versus", expected="other frequencies than those of the first", got=versus)
+        raise DataError(
+            "These two groups do not differ.", where="--versus", expected="other frequencies than those of the first", got=versus
+        )
 
     def curve(estimator: Estimator, designs: Floats, rng: np.random.Generator, **settings: Any) -> PowerCurve:
         if parameter is not None:

@@ -69,7 +69,7 @@ class LikelihoodEstimator(Estimator):
     def __init__(self, question: Question, encoder: Encoder) -> None:
         trials = Trials(encoder)
         super().__init__(question, trials)
-        self.draws = DRAWS
+        self.proposals = DRAWS  # L
         self.posterior = PosteriorEstimator(question, trials)
         del self.posterior.encoder
         self.posterior.__dict__["encoder"] = trials  # the same encoder, among whose weights it counts once
@@ -86,7 +86,8 @@ class LikelihoodEstimator(Estimator):
     @staticmethod
     def corrects(estimator: Estimator) -> bool:
         """Can a trained estimator be corrected by a law that is learned afterwards?"""
-        return isinstance(estimator.quick, PosteriorEstimator)
+        question = estimator.question
+        return isinstance(estimator.quick, PosteriorEstimator) and (question.about_models or question.about == everything(question).about)
 
     @classmethod
     def around(cls, estimator: Estimator, seed: int) -> Self:
@@ -135,7 +136,7 @@ class LikelihoodEstimator(Estimator):
     @torch.no_grad()
     def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
         """The bound for each b (G,) and participant, (G, N)."""
-        size, summaries = max(8, TOGETHER // self.draws), self.encoder(batch.inputs)
+        size, summaries = max(8, TOGETHER // self.proposals), self.encoder(batch.inputs)
         parts = (slice(start, start + size) for start in range(0, len(batch), size))
         return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
 
@@ -156,20 +157,30 @@ class LikelihoodEstimator(Estimator):
         return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        generator, size = _seeded(0), max(8, TOGETHER // self.draws)
+        generator, size = _seeded(0), max(8, TOGETHER // self.proposals)
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
+    @torch.no_grad()
+    def log_evidence_se(self, inputs: Tensor) -> Tensor:
+        """From the spread of the weights by which models are told apart; the first of them are of the same draws."""
+        generator, rows = _seeded(0), []
+        for part in inputs.split(max(8, TOGETHER // self.proposals)):
+            s = self.encoder(part)
+            ratios = [self._weighed(m, part, s, self.proposals, generator)[1] for m in range(len(self.widths))]
+            shares = [(self.trust * one).softmax(0) for one in ratios]
+            rows.append(torch.stack([(one.square().sum(0) - 1 / len(one)).clamp(min=0.0).sqrt() for one in shares], dim=-1))
+        return torch.cat(rows)
+
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
-        """Of twice as many draws from the flow, those that are picked with probabilities in proportion to their weights."""
+        """Draws from the flow, twice as many and no fewer than weigh models, chosen anew in proportion to their weights: some repeat."""
         if f"{model}" in self.nuisance:
             return self.posterior.sample_theta(inputs, model, draws, generator)
-        random, kept = _seeded(int(generator.integers(2**63))), []
-        for part in inputs.split(max(1, TOGETHER // (2 * draws))):
-            z, log_ratio = self._weighed(model, part, self.encoder(part), 2 * draws, random)
-            log_w = self.trust * log_ratio
-            chance = -torch.log(torch.empty(log_w.shape).exponential_(generator=random)).to(log_w.device)
-            picked = (log_w + chance).topk(draws, dim=0).indices
+        random, kept, count = _seeded(int(generator.integers(2**63))), [], max(2 * draws, self.proposals)
+        for part in inputs.split(max(1, TOGETHER // count)):
+            z, log_ratio = self._weighed(model, part, self.encoder(part), count, random)
+            weights = (self.trust * log_ratio).softmax(0).T.cpu()
+            picked = torch.multinomial(weights, draws, replacement=True, generator=random).T.to(z.device)
             kept.append(z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1])))
         return torch.cat(kept, dim=1)
 
@@ -213,7 +224,7 @@ class LikelihoodEstimator(Estimator):
         """log l(y | z) / mean of all weights, (G, N)."""
         ratio = self._flow(m).information(z, s)
         own = self._log_p(m, inputs, z) - ratio
-        everybody = torch.cat([self._weighed(m, inputs, s, self.draws, generator)[1], own[None]])
+        everybody = torch.cat([self._weighed(m, inputs, s, self.proposals, generator)[1], own[None]])
         return b[:, None] * own + ratio - _log_mean(b, everybody)
 
     def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
@@ -222,7 +233,7 @@ class LikelihoodEstimator(Estimator):
         assert isinstance(classifier, Classifier)
         log_q = classifier(s) - self.posterior.log_prior
         for m in range(len(self.widths)):
-            log_ratio = self._weighed(m, inputs, s, self.draws, generator)[1]
+            log_ratio = self._weighed(m, inputs, s, self.proposals, generator)[1]
             evidence.append(_log_mean(b, log_ratio) + (1 - b[:, None]) * log_q[:, m])
         return torch.log_softmax(torch.stack(evidence, dim=-1) + self.posterior.log_prior, dim=-1)
 

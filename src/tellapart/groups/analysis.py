@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..models.evidence import have_likelihoods
 from ..progress import Progress, unheard
 from .contrasts import Comparison, by_conditions, by_groups, carried_over, design_groups
-from .evidence import PeopleEvidence, likelihood_evidence, network_evidence
+from .evidence import PeopleEvidence, errors_of, likelihood_evidence, network_evidence
 from .frequencies import Floats
 from .membership import log_odds, parameters_of_models
 from .parameters import GroupParameters
@@ -64,7 +64,8 @@ class Analysis:
         left_out: Who is not analysed, and why.
         evidence: Of each person for each model.
         probabilities: Model probabilities of each person by itself, (N, M).
-        change: How far these are from the network's own, on average and at most, in nats; none for the network's own.
+        change: How far these are from the network's own, on average and at most, in nats; none for the network's own,
+            and for one model.
         effects: Frequencies of models; none if there is one model.
         families: Frequencies of families.
         parameters: Model name to group parameters.
@@ -160,7 +161,7 @@ def analyse(
         left_out=left_out + (effects.left_out if effects else ()),
         evidence=evidence,
         probabilities=probabilities,
-        change=None if evidence.route == "network" else _change(probabilities, estimator, people, where),
+        change=None if evidence.route == "network" or effects is None else _change(probabilities, estimator, people, where),
         effects=effects,
         families=families,
         parameters=parameters_of_models(question, evidence, effects, people.participants, everybody, settings.seed),
@@ -207,7 +208,8 @@ def _evidence(
     found = network_evidence(estimator, people, designs, seed=settings.seed)
     if refinement is None:
         return found
-    return PeopleEvidence(found.log_evidence, found.se, found.draws, "refined network", refinement.words)
+    errors = f" By the number of draws, {errors_of(found.se)}." if found.se.any() else ""
+    return PeopleEvidence(found.log_evidence, found.se, found.draws, "refined network", refinement.words + errors)
 
 
 def _change(now: Floats, estimator: Estimator, people: Behavior, designs: Floats) -> tuple[float, float]:

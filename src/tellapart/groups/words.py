@@ -40,8 +40,12 @@ def conclusion(found: Analysis) -> str:
 def described(found: Analysis) -> str:
     """Do the models describe the group? In a sentence."""
     prediction = found.prediction
-    verdict = "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
-    return f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
+    verdict = (
+        "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
+    )
+    return (
+        f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
+    )
 
 
 def warnings_of(found: Analysis) -> Iterator[str]:
