@@ -69,3 +69,20 @@ def test_muon_has_no_weight_decay():
 
     with pytest.raises(ValueError, match="no weight decay"):
         Trainer(torch.nn.Linear(2, 2), TrainingSettings(optimizer="muon", weight_decay=0.1), 1)
+
+
+def test_matrices_of_one_shape_move_together_as_they_do_alone():
+    """Also one without a gradient in some steps, and one whose gradient is a billion times that of the others."""
+    generator = torch.Generator().manual_seed(5)
+    together = [torch.nn.Parameter(torch.randn(6, 9, generator=generator)) for _ in range(4)]
+    alone = copy.deepcopy(together)
+    everybody, each = Muon(together, 0.1), [Muon([weight], 0.1) for weight in alone]
+    for step in range(4):
+        for i, (one, other) in enumerate(zip(together, alone, strict=True)):
+            gradient = torch.randn(6, 9, generator=generator) * (1e9 if i == 1 else 1.0)
+            one.grad = other.grad = None if i == 2 and step == 1 else gradient
+        everybody.step()
+        for optimizer in each:
+            optimizer.step()
+    for one, other in zip(together, alone, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)

@@ -4,11 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from yes_no import Signals, any_slope, flat, steep
+from scipy.stats import kstest
+from yes_no import Signals, any_slope, flat, model_of, steep
 
 import tellapart as ta
+from tellapart.adaptive.answers import prior_points
+from tellapart.adaptive.belief import Belief
 from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.looking import Effort
+from tellapart.adaptive.playing import _ranks
 from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
 from tellapart.adaptive.stopping import Stopping, calibration_after, stop
@@ -191,3 +195,12 @@ def test_two_stages_need_two_models_and_two_blocks(which_threshold):
         TwoStages(which_threshold.way.question, 2, 0.95, 6)
     with pytest.raises(ta.StudyError, match="no block for the second"):
         TwoStages(Question((ta.AEG(), ta.GLS()), "both"), 2, 0.95, Signals(blocks=2).blocks)
+
+
+def test_ranks_of_levels_are_uniform_if_the_posterior_is_right():
+    """Before any data the posterior is the prior; by a Kolmogorov-Smirnov test with a false alarm of 1e-4."""
+    question = Question((model_of("levels", {"threshold": ta.Integers(0, 2)}, lambda p: 1.0)(),), "estimate")
+    people = question.simulate(Signals(1), [[0.0]], 600, np.random.default_rng(1))
+    belief, ties = Belief(np.ones(1), (prior_points(1),), (np.full(4096, 1 / 4096),)), np.random.default_rng(2)
+    ranks = [_ranks(belief, people, i, ties)[0] for i in range(600)]
+    assert kstest(ranks, "uniform").pvalue > 1e-4

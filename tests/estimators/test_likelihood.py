@@ -119,6 +119,17 @@ def test_however_many_draws_are_asked_for_the_law_sees_few_at_once():
     assert sum(sizes) == 2 * 2 * 3000
 
 
+def test_the_error_of_an_evidence_is_the_spread_of_it_over_draws():
+    """30 people with the same data, who have draws of their own: chi-squared with 29 degrees of freedom, false alarm 1e-4."""
+    made = estimator(TWO)
+    inputs = made.inputs(ta.Behavior({"reading": np.full((30, 1, 2), 1.5)}), DESIGN)
+    with torch.no_grad():
+        log_odds = made.log_model_probabilities(inputs).double().numpy() @ [1, -1]
+    stated = made.log_evidence_se(inputs).double().numpy()
+    assert stated[:, 1].max() == 0  # it has no parameters to draw
+    assert 0.45 < log_odds.std(ddof=1) / stated[:, 0].mean() < 1.7
+
+
 def test_probabilities_of_models_are_the_exact_ones():
     made = estimator(TWO)
     people = TWO.simulate(TASK, DESIGN, 300, np.random.default_rng(4))

@@ -207,3 +207,14 @@ def test_that_people_change_their_model_is_said_if_it_is_probable(each, said):
     assert same.frequencies[1] > 0.5
     assert Comparison("load", True, same=same).differs().startswith(said)
     assert bool(Comparison("load", True, same=same).differs()) == bool(said)
+
+
+def test_two_people_and_many_models_fit_into_memory():
+    """All counts of 26 models would take terabytes; there are 26² ways in which two people can follow them."""
+    rng, names = np.random.default_rng(3), [f"model {k}" for k in range(26)]
+    log_evidence, alpha = 2.0 * rng.standard_normal((2, 26)), 1 / 26
+    found = random_effects(log_evidence, names)
+    ways = np.exp(log_evidence[0][:, None] + log_evidence[1]) * alpha * (alpha + np.eye(26)) / 2
+    mean = (alpha + (ways.sum(0) + ways.sum(1)) / ways.sum()) / 3
+    assert 0 < found.error <= 0.01
+    assert np.abs(found.frequencies - mean).max() < 2.5 * found.error

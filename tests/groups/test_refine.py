@@ -72,6 +72,7 @@ def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_n
     assert refined.route == "refined network"
     assert refined.simulated > 120 * 256
     assert "corrects the network; on other simulated people, information rose from" in refined.words
+    assert f"({refined.after - refined.before:+.3f} ± {refined.se:.3f})" in refined.words
     assert told[-1][0] == told[-1][1] == 120
     for name, value in network.state_dict().items():
         assert torch.equal(value, before[name]), name
@@ -84,3 +85,35 @@ def test_a_network_without_a_posterior_is_left_as_it_is(people):
     assert refined.estimator is critic
     assert refined.route == "network"
     assert refined.words == "The answers are the network's own: the estimator 'infonce' is none that a learned likelihood corrects."
+
+
+def test_where_no_answer_would_be_corrected_nothing_is_learned(people):
+    """One model, of which one parameter is asked about and one is not."""
+    behavior, designs = people
+    torch.manual_seed(1)
+    question = ta.Question((ta.AEG(),), "estimate", about=("aeg.epsilon",))
+    network = ta.PosteriorEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8)).eval()
+    refined = refine(network, behavior, designs)
+    assert refined.estimator is network
+    assert refined.words.startswith("The answers are the network's own: parameters without all others of their model are none that")
+
+
+def test_one_that_has_a_law_is_judged_by_its_own_answers(people):
+    """Not by those of its posterior alone, which tell more here: its law is absurd."""
+    behavior, designs = people
+    network = untrained(ta.LikelihoodEstimator)
+    network.trust.fill_(1.0)
+    with torch.no_grad():
+        network.law.score.weight.mul_(300.0)
+    refined = refine(network, behavior, designs, steps=2)
+    assert refined.before < -0.5
+
+
+def test_a_law_that_is_not_trusted_changes_nothing_and_is_not_said_to(people, monkeypatch):
+    behavior, designs = people
+    network = untrained()
+    monkeypatch.setattr("tellapart.estimators.likelihood.TRUST", (0.0,))
+    refined = refine(network, behavior, designs, steps=2)
+    assert refined.estimator is network
+    assert refined.after == refined.before
+    assert refined.words.endswith("that told no more than the network, which is used as it was.")

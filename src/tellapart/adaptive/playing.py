@@ -88,9 +88,9 @@ def play(
             belief = policy.belief(behavior[i], given[i], blocks)
             best = int(belief.probabilities.argmax())
             probabilities[i, blocks], sd[i, blocks, : belief.draws[best].shape[1]] = belief.probabilities, belief.sd(best)
-            ranks[i, blocks, : len(models[m].parameters)] = _ranks(belief, people, i)
+            ranks[i, blocks, : len(models[m].parameters)] = _ranks(belief, people, i, ties)
 
-    truth, seeds = [people.truth(m) for m in range(len(models))], rng.spawn(task.blocks)
+    truth, seeds, (ties,) = [people.truth(m) for m in range(len(models))], rng.spawn(task.blocks), rng.spawn(1)
     for block in range(task.blocks):
         start = time.perf_counter()
         if adaptive:
@@ -109,11 +109,14 @@ def play(
     return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds, failures)
 
 
-def _ranks(belief: Belief, people: Simulations, i: int) -> list[float]:
-    """The weight of the draws of participant `i`'s model below its true parameters, and half of that at them, (P,)."""
+def _ranks(belief: Belief, people: Simulations, i: int, ties: np.random.Generator) -> list[float]:
+    """The weight of the draws of participant `i`'s model below its true parameters, and a random share of that at them, (P,).
+
+    Many draws are at the true level of a parameter that has levels: with any fixed share, ranks of a right posterior were not uniform.
+    """
     below, m = [], people.model[i]
     for p, (name, prior) in enumerate(people.models[m].parameters.items()):
         draws, value = belief.draws[m][:, p], float(prior.to_normal(people.parameters[f"{people.models[m].name}.{name}"][i]))
         draws = prior.to_normal(prior.from_normal(draws)) if prior.discrete else draws
-        below.append(float(belief.weights[m] @ ((draws < value) + 0.5 * (draws == value))))
+        below.append(float(belief.weights[m] @ ((draws < value) + ties.random() * (draws == value))))
     return below

@@ -125,6 +125,10 @@ class Estimator(nn.Module, ABC):
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Draws from q(theta | y, model) on the normal scale, (draws, N, P), of the P parameters of the model that are asked about."""
 
+    def log_evidence_se(self, inputs: Tensor) -> Tensor:
+        """Standard errors of log q(y | model) that come from the number of draws on which it rests, (N, M); 0 if it rests on none."""
+        return torch.zeros(len(inputs), len(self.question.models))
+
     def flow(self, inputs: Tensor, model: int) -> Any:
         """q(theta | y, model) as a flow: a distribution of zuko's over the normal scale, whose `transform` leads to a standard normal."""
         raise NotImplementedError(f"The posterior of the estimator '{self.name}' is not a flow.")

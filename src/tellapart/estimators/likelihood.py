@@ -89,7 +89,8 @@ class LikelihoodEstimator(Estimator):
     @staticmethod
     def corrects(estimator: Estimator) -> bool:
         """Can a trained estimator be corrected by a law that is learned afterwards?"""
-        return isinstance(estimator.quick, PosteriorEstimator)
+        question = estimator.question
+        return isinstance(estimator.quick, PosteriorEstimator) and (question.about_models or question.about == everything(question).about)
 
     @classmethod
     def around(cls, estimator: Estimator, seed: int) -> Self:
@@ -163,13 +164,24 @@ class LikelihoodEstimator(Estimator):
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
+    @torch.no_grad()
+    def log_evidence_se(self, inputs: Tensor) -> Tensor:
+        """From the spread of the weights by which models are told apart; the first of them are of the same draws."""
+        generator, rows = _seeded(0), []
+        for part in inputs.split(max(8, TOGETHER // self.proposals)):
+            s = self.encoder(part)
+            ratios = [self._weighed(m, part, s, self.proposals, generator)[1] for m in range(len(self.widths))]
+            shares = [(self.trust * one).softmax(0) for one in ratios]
+            rows.append(torch.stack([(one.square().sum(0) - 1 / len(one)).clamp(min=0.0).sqrt() for one in shares], dim=-1))
+        return torch.cat(rows)
+
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
-        """Of twice as many draws from the flow, each as often as its weight says, as nearly as can be (systematic resampling)."""
+        """Of draws from the flow, twice as many and no fewer than weigh models, each as often as its weight says (systematic resampling)."""
         if f"{model}" in self.nuisance:
             return self.posterior.sample_theta(inputs, model, draws, generator)
-        random, kept = _seeded(int(generator.integers(2**63))), []
-        for part in inputs.split(max(1, TOGETHER // (2 * draws))):
-            z, log_ratio = self._weighed(model, part, self.encoder(part), 2 * draws, random)
+        random, kept, count = _seeded(int(generator.integers(2**63))), [], max(2 * draws, self.proposals)
+        for part in inputs.split(max(1, TOGETHER // count)):
+            z, log_ratio = self._weighed(model, part, self.encoder(part), count, random)
             below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
             places = ((torch.arange(draws) + torch.rand(len(part), 1, generator=random)) / draws).to(below)
             picked = torch.searchsorted(below, places).clamp(max=len(z) - 1).T

@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..models.evidence import have_likelihoods
 from ..progress import Progress, unheard
 from .contrasts import Comparison, by_conditions, by_groups, carried_over, design_groups
-from .evidence import PeopleEvidence, likelihood_evidence, network_evidence
+from .evidence import PeopleEvidence, errors_of, likelihood_evidence, network_evidence
 from .frequencies import Floats
 from .membership import log_odds, parameters_of_models
 from .parameters import GroupParameters
@@ -207,7 +207,8 @@ def _evidence(
     found = network_evidence(estimator, people, designs, seed=settings.seed)
     if refinement is None:
         return found
-    return PeopleEvidence(found.log_evidence, found.se, found.draws, refinement.route, refinement.words)
+    errors = f" By the number of draws, {errors_of(found.se)}." if found.se.any() else ""
+    return PeopleEvidence(found.log_evidence, found.se, found.draws, refinement.route, refinement.words + errors)
 
 
 def _change(now: Floats, estimator: Estimator, people: Behavior, designs: Floats) -> tuple[float, float]:

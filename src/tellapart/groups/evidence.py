@@ -83,7 +83,7 @@ def network_evidence(estimator: Estimator, behavior: Behavior, designs: Floats, 
         log_p = estimator.log_probabilities(inputs).cpu().numpy() - question.log_prior
     z = {model.name: estimator.draws(inputs, m, count, rng) for m, model in enumerate(question.models) if question.parameters(m)}
     words = "Model probabilities and parameters are the network's, which was trained on simulations with parameters from the priors."
-    return PeopleEvidence(log_p, np.zeros_like(log_p), z, "network", words)
+    return PeopleEvidence(log_p, estimator.log_evidence_se(inputs).double().cpu().numpy(), z, "network", words)
 
 
 def likelihood_evidence(
@@ -120,11 +120,15 @@ def _in_words(se: Floats, network: bool) -> str:
     """What was done; did the `network` propose parameters?"""
     if not se.any():
         return "Evidences were computed from the models' likelihoods, which every model integrates by its own method."
-    middle, most = float(np.median(se[se > 0])), float(se.max())
-    errors = f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most"
     proposed = "proposed by the network and the prior" if network else "drawn from the prior"
     better = "where those were too few that fit, around the best of them"
-    return f"Evidences were computed from the models' likelihoods, at parameters {proposed} and, {better}; {errors}{beyond(most)}."
+    return f"Evidences were computed from the models' likelihoods, at parameters {proposed} and, {better}; {errors_of(se)}."
+
+
+def errors_of(se: Floats) -> str:
+    """Standard errors of log evidences in words; one of them is not 0."""
+    middle, most = float(np.median(se[se > 0])), float(se.max())
+    return f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most{beyond(most)}"
 
 
 def beyond(se: float) -> str:

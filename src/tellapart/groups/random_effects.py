@@ -41,6 +41,9 @@ PriorCounts = Literal["1/K each", "one each"]
 MOST_WORK = 3e9
 """N^K up to which the exact way is taken: 1,440 people and 3 models, 230 and 4, 78 and 5."""
 
+MOST_COUNTS = 5e7
+"""(N + 1)^(K - 1), numbers in memory, up to which it is: 8 people and 9 models, 3 and 13, 1 and 26."""
+
 ACCURACY = 0.002
 """The Monte-Carlo error (two standard errors) that is allowed where the exact way would take too long."""
 
@@ -165,7 +168,8 @@ def frequency_posterior(log_evidence: Floats, alpha: Floats, accuracy: float = A
     """
     highest = log_evidence.max(1, keepdims=True)
     evidence, constant = np.exp(log_evidence - highest), float(highest.sum())
-    if float(len(evidence)) ** len(alpha) <= MOST_WORK:
+    people, models = float(len(evidence)), len(alpha)
+    if people**models <= MOST_WORK and (people + 1) ** (models - 1) <= MOST_COUNTS:
         return exact_frequencies(evidence, constant, alpha)
     return sampled_frequencies(evidence, constant, alpha, accuracy, seed)
 

@@ -52,12 +52,14 @@ class Refinement:
     Arguments:
         estimator: The corrected one.
         before, after: The bound in nats, on simulated people from the prior who had no part in learning.
+        se: The standard error of their difference, which is paired.
         simulated: How many people were simulated; 0 if the network is none that can be corrected.
     """
 
     estimator: Estimator
     before: float
     after: float
+    se: float
     simulated: int
 
     @property
@@ -67,12 +69,17 @@ class Refinement:
 
     @property
     def words(self) -> str:
+        question, own = self.estimator.question, f"the estimator '{self.estimator.name}' is none"
         if not self.simulated:
-            return f"The answers are the network's own: the estimator '{self.estimator.name}' is none that a learned likelihood corrects."
-        gain = f"rose from {self.before:.3f} to {self.after:.3f} nats" if self.after > self.before else "did not rise: it is used as it was"
-        people = f"{self.simulated:,} simulated people, some of them like those at hand"
-        learned = f"How probable each response is was learned from {people}, and corrects the network"
-        return f"{learned}; on other simulated people, information {gain}."
+            why = "parameters without all others of their model are none" if self.estimator.has_flows else own
+            return f"The answers are the network's own: {why} that a learned likelihood corrects."
+        learned = f"How probable each response is was learned from {self.simulated:,} simulated people, some of them like those at hand"
+        if self.after <= self.before:
+            return f"{learned}; on other simulated people that told no more than the network, which is used as it was."
+        gain = f"rose from {self.before:.3f} to {self.after:.3f} nats ({self.after - self.before:+.3f} ± {self.se:.3f})"
+        some = [model.name for m, model in enumerate(question.models) if 0 < len(question.parameters(m)) < len(model.parameters)]
+        rest = f" Parameters of {', '.join(some)}, of which some are not asked about, are the network's own." if some else ""
+        return f"{learned}, and corrects the network; on other simulated people, information {gain}.{rest}"
 
 
 def refine(
@@ -89,11 +96,12 @@ def refine(
     from ..training import Trainer, TrainingSettings
 
     if not LikelihoodEstimator.corrects(estimator):
-        return Refinement(estimator, 0.0, 0.0, 0)
+        return Refinement(estimator, 0.0, 0.0, 0.0, 0)
     refined = LikelihoodEstimator.around(estimator, seed)
     people = _Like(refined, behavior, designs, steps, seed)
     with one_thread():
-        refined.encoder.learn_rest_of_scale(people.simulations(0, near=False).behavior)
+        if not isinstance(estimator, LikelihoodEstimator):  # one that has a law knows the scale of what the law sees
+            refined.encoder.learn_rest_of_scale(people.simulations(0, near=False).behavior)
         settings = TrainingSettings(refined.learning_rate, refined.optimizer, clip=1.0, pieces=2)
         trainer = Trainer(refined, settings, steps, seed)
 
@@ -104,9 +112,11 @@ def refine(
         people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1]))
         trainer.run(people, progress=told)
         judges = people.simulations(steps + JUDGES, near=False, size=JUDGES)
-        before, after = (one.pointwise(one.prepare(judges), accuracy=False).estimate().nats for one in (refined.quick, refined))
+        before, after = (one.pointwise(one.prepare(judges), accuracy=False) for one in (estimator, refined))
         refined.proposals = DRAWS
-    return Refinement(refined if after > before else estimator, before, max(before, after), people.simulated)
+    first, gain = before.estimate().nats, after.minus(before)
+    rose = gain.nats > 0 and float(refined.trust) > 0  # a law that is not trusted at all changes no more than rounding does
+    return Refinement(refined if rose else estimator, first, first + rose * gain.nats, gain.se, people.simulated)
 
 
 class _Like:

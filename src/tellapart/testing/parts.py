@@ -214,6 +214,8 @@ def _check_posterior(estimator: Estimator, name: str, inputs: Any, question: Que
             _require(tuple(z.shape) == expected, f"The draws of {name} have the wrong shape.", expected=str(expected), got=tuple(z.shape))
             _require(bool(torch.isfinite(z).all()), f"The draws of {name} are not finite.")
             _require(torch.equal(z, same), f"The draws of {name} are not the same for the same seed.")
+            many = estimator.draws(inputs, m, 5, np.random.default_rng(seed))
+            _require(np.array_equal(many, z.movedim(0, 1).cpu().numpy()), f"The `draws` of {name} are not those of `sample_theta`.")
 
 
 def check_search(search: Search, task: Task, question: Question, *, seed: int = 1) -> None:
