@@ -176,7 +176,7 @@ class LikelihoodEstimator(Estimator):
         return torch.cat(rows)
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
-        """Of draws from the flow, twice as many and no fewer than weigh models, each as often as its weight says (systematic resampling)."""
+        """Of draws from the flow, twice as many and no fewer than weigh models, each as often as its weight says (systematically)."""
         if f"{model}" in self.nuisance:
             return self.posterior.sample_theta(inputs, model, draws, generator)
         random, kept, count = _seeded(int(generator.integers(2**63))), [], max(2 * draws, self.proposals)
