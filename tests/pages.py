@@ -64,7 +64,7 @@ SMALLER = {
 """Options that commands are given in addition, for the same reason; of an option given twice the last one counts."""
 FEWER = {
     "adaptive.by_answers": {"EVERYWHERE": 24, "SOME": 24},
-    "groups.population": {"GROUPS": 20, "SWEEPS": 20},
+    "groups.population": {"GROUPS": (20, 40)},
     "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
     "groups.predictive": {"SIMULATED": 300},
     "testing.models": {"SECONDS": 0.1},  # what plain Python may take: few people say it too

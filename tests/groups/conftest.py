@@ -18,8 +18,7 @@ def fewer_simulated():
     """Predictive checks of analyses simulate fewer people and groups; those that are about these checks say how many they need."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tellapart.groups.predictive.SIMULATED", 600)
-        patch.setattr("tellapart.groups.population.SWEEPS", 60)
-        patch.setattr("tellapart.groups.population.GROUPS", 200)
+        patch.setattr("tellapart.groups.population.GROUPS", (100, 200))
         yield
 
 
