@@ -165,7 +165,8 @@ def analyse(
         families=families,
         parameters=parameters_of_models(question, evidence, effects, people.participants, everybody, settings.seed),
         comparisons=tuple(comparisons),
-        prediction=check_predictions(used, people, where, seed=settings.seed, progress=progress),
+        # thousands of people are described for it, whom to correct one by one would take an hour, and calibrates whatever describes them
+        prediction=check_predictions(estimator.quick, people, where, seed=settings.seed, progress=progress),
         trust=trust(people, where) if trust else None,
         groups=sorted_by,
         behavior=people,
