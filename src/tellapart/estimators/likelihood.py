@@ -111,6 +111,11 @@ class LikelihoodEstimator(Estimator):
     def quick(self) -> Estimator:
         return self.posterior
 
+    @property
+    def _at_once(self) -> int:
+        """Participants whose models are weighed together."""
+        return max(8, TOGETHER // self.proposals)
+
     def code(self, simulations: Simulations) -> NDArray[np.float32]:
         """All parameters on the normal scale."""
         return self.all.theta(simulations)
@@ -139,7 +144,7 @@ class LikelihoodEstimator(Estimator):
     @torch.no_grad()
     def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
         """The bound for each b (G,) and participant, (G, N)."""
-        size, summaries = max(8, TOGETHER // self.proposals), self.encoder(batch.inputs)
+        size, summaries = self._at_once, self.encoder(batch.inputs)
         parts = (slice(start, start + size) for start in range(0, len(batch), size))
         return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
 
@@ -160,7 +165,7 @@ class LikelihoodEstimator(Estimator):
         return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        generator, size = _seeded(0), max(8, TOGETHER // self.proposals)
+        generator, size = _seeded(0), self._at_once
         parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
         return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
 
@@ -168,7 +173,7 @@ class LikelihoodEstimator(Estimator):
     def log_evidence_se(self, inputs: Tensor) -> Tensor:
         """From the spread of the weights by which models are told apart; the first of them are of the same draws."""
         generator, rows = _seeded(0), []
-        for part in inputs.split(max(8, TOGETHER // self.proposals)):
+        for part in inputs.split(self._at_once):
             s = self.encoder(part)
             ratios = [self._weighed(m, part, s, self.proposals, generator)[1] for m in range(len(self.widths))]
             shares = [(self.trust * one).softmax(0) for one in ratios]
