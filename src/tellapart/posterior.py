@@ -100,6 +100,10 @@ class Checks(Protocol):
     def flagged(self) -> NDArray[np.bool_]:
         """Whose data look like nothing that the models produce, (N,)."""
 
+    @property
+    def failed(self) -> int:
+        """How many of the people who were simulated for it could not be."""
+
     def columns(self) -> dict[str, Any]:
         """Columns of a table with one row for each participant."""
 

@@ -74,6 +74,7 @@ class Analysis:
         groups: Name to the group of each person, (N,).
         behavior: What was analysed.
         settings: How.
+        failed: How many of the people who were simulated for it could not be.
         warnings: What a reader must know before believing the rest.
     """
 
@@ -94,6 +95,7 @@ class Analysis:
     groups: Mapping[str, Texts]
     behavior: Behavior
     settings: AnalysisSettings
+    failed: int = 0
     warnings: tuple[str, ...] = ()
 
     @property
@@ -172,6 +174,8 @@ def analyse(
         behavior=people,
         settings=settings,
     )
+    failed = found.prediction.failed + (found.trust.failed if found.trust else 0) + (refinement.failed if refinement else 0)
+    found = replace(found, failed=failed)
     return replace(found, warnings=tuple(warnings_of(found)))
 
 
