@@ -91,6 +91,8 @@ def posterior(
     summary |= {"failed": failed} if failed else {}
     shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
     strange = f"; {flagged} unlike anything the models produce: do not trust what is said of them" if flagged else ""
+    doubtful = int((known.doubtful != "").sum()) if known.doubtful is not None else 0
+    strange += f"; parameters of {doubtful} are not to be believed, see the column 'doubtful'" if doubtful else ""
     strange += f"; {failed} of those simulated to compare with could not be simulated, and others took their places" if failed else ""
     show(summary if as_json else f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
 

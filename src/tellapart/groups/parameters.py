@@ -22,6 +22,7 @@ from ..errors import DataError
 from ..priors import Levels, Prior
 from ..threads import available_cores
 from .chain import run_chain
+from .evidence import FEW
 from .frequencies import Floats
 
 CHAINS, BURN_IN, KEPT = 4, 500, 4_000
@@ -29,9 +30,6 @@ CHAINS, BURN_IN, KEPT = 4, 500, 4_000
 
 MOST_SWEEPS, LEAST_SWEEPS, WORK = 40_000, 2_000, 4_000_000
 """Sweeps of a chain: so many that sweeps times people is `WORK`, within limits."""
-
-FEW = 50.0
-"""Fewer effective draws of a person than this are too few."""
 
 
 @dataclass(frozen=True, eq=False)

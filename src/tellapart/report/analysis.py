@@ -114,6 +114,7 @@ def people_columns(found: Analysis) -> dict[str, Any]:
         for p, (name, prior) in enumerate(group.priors.items()):
             z = group.shrunk[0, :, p]
             columns[f"{model}.{name}.group"] = np.where(np.isnan(z), np.nan, prior.from_normal(z))
+    columns |= {"doubtful": found.doubtful} if found.parameters else {}
     columns |= found.trust.columns() if found.trust is not None else {}
     columns["predictive.p"] = found.prediction.person_p
     return columns
