@@ -68,6 +68,7 @@ def test_hbayesdm_gain_and_loss(tmp_path):
     rows = [(r["participant"], 100 * r["reward"], -50 * (1 - r["reward"]), r["choice"] + 1) for r in rows_of(behavior)]
     found = understand([write(tmp_path / "bandit4arm.txt", ["subjID", "gain", "loss", "choice"], rows, "\t")], FOUR)
     assert_same(found.behavior, behavior)
+    assert [line for line in found.lines if line[0] == "reward"] == [("reward", "gain and loss", "1 if more was gained than lost")]
     assert "order of rows" in reading(found, "trial")
 
 
@@ -650,3 +651,10 @@ def test_a_position_that_is_no_order_of_blocks_is_not_used(tmp_path, position):
     found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "position"], rows)], THREE)
     assert found.positions is None
     assert found.as_played() is found
+
+
+def test_every_column_that_is_not_used_is_named(tmp_path):
+    """Also one whose name is a part of another's."""
+    rows = [(*r.values(), 0, 500) for r in rows_of(simulate(THREE))]
+    found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "art", "ice"], rows)], THREE)
+    assert reading(found, "not used") == "art, ice"

@@ -145,7 +145,6 @@ class _Reading:
         both = net_outcome(self.raw) if wanted.by == "task" and wanted.kind == "binary" else None
         if both is not None:
             self.taken[both[0]] = wanted.name
-            self.findings.understood(wanted.name, both[0], "1 if more was gained than lost")
             return both[1]
         if wanted.name not in self.settings.columns:
             ask_for_column(self.raw, wanted.name, wanted.allowed, self.taken, self.findings)
@@ -199,7 +198,8 @@ class _Reading:
         coding = find_coding(wanted, column, texts[known].tolist(), self.settings.codes.get(wanted.name), self.findings)
         if coding is None:
             return None
-        self.findings.understood(wanted.name, column, coding.words)
+        net = column not in self.raw.columns
+        self.findings.understood(wanted.name, column, "1 if more was gained than lost" if net else coding.words)
         values = np.zeros(len(texts))
         values[known] = [coding.numbers[text] for text in texts[known]]
         return values
@@ -232,18 +232,15 @@ class _Reading:
     def _conclude(self, behavior: Behavior) -> None:
         """Who is there, and who has little."""
         trials = behavior.mask.sum((1, 2))
-        unused = [
-            c
-            for c in self.raw.columns
-            if c not in self.taken and c != FILE_PERSON and not any(c in line[1] for line in self.findings.lines)
-        ]
+        used = {*self.taken, FILE_PERSON}.union(*({c, *c.split(", "), *c.split(" and ")} for _, c, _ in self.findings.lines))
+        unused = [column for column in self.raw.columns if column not in used]
         spread = f"{int(trials.min())} to {int(trials.max())}" if trials.min() < trials.max() else f"{int(trials.max())}"
         self.findings.understood("people", "", f"{len(behavior)}, with {spread} trials each of {self.task.blocks * self.task.trials}")
         few = [f"{label} ({count})" for label, count in zip(behavior.participants, trials, strict=True) if count < FEW]
         if few:
             self.findings.understood("few trials", "", some(few))
         if unused:
-            self.findings.understood("not used", some(unused, 6), "")
+            self.findings.understood("not used", "", some(unused, 6))
 
 
 def _filled(labels: Texts, files: Texts) -> Texts:

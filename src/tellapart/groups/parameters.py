@@ -61,6 +61,12 @@ class GroupParameters:
         p = list(self.priors).index(name)
         return population(self.priors[name], self.mu[..., p].reshape(-1), self.sigma[..., p].reshape(-1))
 
+    def middle(self, name: str) -> Floats:
+        """Between which values of a parameter two thirds of the population are, (2,)."""
+        p = list(self.priors).index(name)
+        mu, sigma = (float(np.median(values[..., p])) for values in (self.mu, self.sigma))
+        return np.asarray(self.priors[name].from_normal(np.array([mu - sigma, mu + sigma])))
+
     @property
     def error(self) -> float:
         """The largest Monte-Carlo standard error of a posterior mean of mu or sigma, in units of its posterior standard deviation."""
