@@ -7,7 +7,7 @@ for spreadsheets; `to_arviz` gives the form in which the field keeps posteriors,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Mapping, Protocol
+from typing import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from .estimators.base import Estimator
 
 Floats = NDArray[np.float64]
+
+EDGE = 3.5
+"""Standard deviations of the prior, on the normal scale, beyond which simulated people are 1 in 2,000, and a network has seen few."""
+
+FOLLOWED = 0.1
+"""A model that is less probable than this for somebody says nothing of them that matters."""
 
 QUANTILES = (0.05, 0.5, 0.95)
 """The quantiles of a parameter that tables show, in columns q05, q50 and q95."""
@@ -100,6 +106,10 @@ class Checks(Protocol):
     def flagged(self) -> NDArray[np.bool_]:
         """Whose data look like nothing that the models produce, (N,)."""
 
+    @property
+    def failed(self) -> int:
+        """How many of the people who were simulated for it could not be."""
+
     def columns(self) -> dict[str, Any]:
         """Columns of a table with one row for each participant."""
 
@@ -115,6 +125,7 @@ class Posterior:
         trust: Whether the data look like the models', where that was asked.
         trials: How many trials of each were recorded, (N,), where that is known.
         missed: How many were not, (N,).
+        doubtful: Why the parameters of somebody are not to be believed, (N,), empty for most; see `at_the_edge`.
     """
 
     participants: NDArray[Any]
@@ -123,6 +134,7 @@ class Posterior:
     trust: Checks | None = None
     trials: NDArray[np.intp] | None = None
     missed: NDArray[np.intp] | None = None
+    doubtful: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.participants)
@@ -168,6 +180,7 @@ class Posterior:
         columns |= self.models.columns() if self.models else {}
         for part in self.parameters.values():
             columns |= part.columns()
+        columns |= {"doubtful": self.doubtful} if self.parameters and self.doubtful is not None else {}
         columns |= self.trust.columns() if self.trust else {}
         return pd.DataFrame(columns)
 
@@ -199,6 +212,24 @@ class Posterior:
         return arviz.InferenceData(posterior=xarray.Dataset(variables, coordinates))
 
 
+def at_the_edge(draws: Mapping[str, tuple[Sequence[str], Floats]], probabilities: Floats) -> NDArray[Any]:
+    """Whose posterior by a network lies where it has seen hardly anybody: which parameters, in words, (N,), empty for most.
+
+    There a network's posterior is too narrow and too near to the prior, also if a learned likelihood corrects it.
+
+    Arguments:
+        draws: Model name to its parameters and their draws on the normal scale, (N, L, P).
+        probabilities: Of the models, in the same order, (N, M).
+    """
+    texts = np.full(len(probabilities), "", object)
+    for m, (model, (names, z)) in enumerate(draws.items()):
+        far = np.abs(z.mean(1)) > EDGE
+        for n in np.flatnonzero(far.any(1) & (probabilities[:, m] >= FOLLOWED)):
+            listed = ", ".join(f"{model}.{name}" for name, beyond in zip(names, far[n], strict=True) if beyond)
+            texts[n] += f"{'; ' if texts[n] else ''}{listed} beyond {EDGE:g} standard deviations of the prior"
+    return texts
+
+
 def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: int = 1000, seed: int = 0) -> Posterior:
     """The posterior of each participant.
 
@@ -210,7 +241,7 @@ def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: i
     """
     question, people = estimator.question, behavior.participants
     inputs, rng = estimator.inputs(behavior, designs), np.random.default_rng(seed)
-    models, parameters = None, {}
+    models, parameters, normal = None, {}, {}
     if question.about_models:
         models = ModelPosterior(estimator.log_probabilities(inputs).softmax(-1).cpu().numpy(), question.names, people)
     for m, model in enumerate(question.models):
@@ -219,7 +250,9 @@ def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: i
             z = estimator.draws(inputs, m, draws, rng)
             theta = {name: prior.from_normal(z[..., p]) for p, (name, prior) in enumerate(priors.items())}
             parameters[model.name] = ParameterPosterior(model.name, theta, people)
+        normal[model.name] = (tuple(priors), z if priors else np.zeros((len(people), 1, 0)))
     trials = behavior.mask.sum((1, 2))
     where = np.asarray(designs, np.float64)
     missed = (estimator.task.lengths(np.broadcast_to(where, (len(people), *where.shape[-2:]))).sum(-1) - trials).clip(0)
-    return Posterior(people, models, parameters, trials=trials, missed=missed)
+    doubtful = at_the_edge(normal, models.probabilities if models else np.ones((len(people), 1)))
+    return Posterior(people, models, parameters, trials=trials, missed=missed, doubtful=doubtful)

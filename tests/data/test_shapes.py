@@ -68,6 +68,7 @@ def test_hbayesdm_gain_and_loss(tmp_path):
     rows = [(r["participant"], 100 * r["reward"], -50 * (1 - r["reward"]), r["choice"] + 1) for r in rows_of(behavior)]
     found = understand([write(tmp_path / "bandit4arm.txt", ["subjID", "gain", "loss", "choice"], rows, "\t")], FOUR)
     assert_same(found.behavior, behavior)
+    assert [line for line in found.lines if line[0] == "reward"] == [("reward", "gain and loss", "1 if more was gained than lost")]
     assert "order of rows" in reading(found, "trial")
 
 
@@ -622,3 +623,38 @@ def test_frames_stand_in_for_excel_and_parquet():
     """What both formats hand over is a frame: with missing values and numbers as floats."""
     behavior = simulate(THREE, missed=0.3)
     assert_same(understand(behavior.to_table().convert_dtypes(), THREE).behavior, behavior)
+
+
+def test_the_order_of_play_is_kept(tmp_path):
+    """Blocks were shuffled, and one person stopped after one of them: read as played, from the table and from what import makes of it."""
+    behavior = simulate(THREE, ["a", "b"])
+    when = {("a", 0): 2, ("a", 1): 1, ("b", 1): 1}
+    rows = [(*r.values(), when[r["participant"], r["block"]]) for r in rows_of(behavior) if (r["participant"], r["block"]) in when]
+    header = ["participant", "block", "trial", "choice", "reward", "Block Position"]
+    found = understand([write(tmp_path / "d.csv", header, rows)], THREE)
+    assert reading(found, "order of play") == "of blocks"
+    found.to_table().to_csv(tmp_path / "data.csv", index=False)
+    for source in ("d.csv", "data.csv"):
+        designed, played = (understand([tmp_path / source], THREE, as_played=flag) for flag in (False, True))
+        np.testing.assert_array_equal(designed.positions, [[1, 0], [-1, 0]])
+        np.testing.assert_array_equal(designed.behavior.mask[:, :, 0], [[True, True], [False, True]])
+        np.testing.assert_array_equal(played.behavior.mask[:, :, 0], [[True, True], [True, False]])
+        np.testing.assert_array_equal(played.behavior.fields["choice"][0], behavior.fields["choice"][0, ::-1])
+        np.testing.assert_array_equal(played.behavior.fields["choice"][1, 0], behavior.fields["choice"][1, 1])
+        assert played.played == ((1, 0), (1,))
+
+
+@pytest.mark.parametrize("position", [lambda r: r["trial"] % 2, lambda r: 1, lambda r: "left"])
+def test_a_position_that_is_no_order_of_blocks_is_not_used(tmp_path, position):
+    """It changes within a block, or is the same in two blocks, or is no number."""
+    rows = [(*r.values(), position(r)) for r in rows_of(simulate(THREE))]
+    found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "position"], rows)], THREE)
+    assert found.positions is None
+    assert found.as_played() is found
+
+
+def test_every_column_that_is_not_used_is_named(tmp_path):
+    """Also one whose name is a part of another's."""
+    rows = [(*r.values(), 0, 500) for r in rows_of(simulate(THREE))]
+    found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "art", "ice"], rows)], THREE)
+    assert reading(found, "not used") == "art, ice"

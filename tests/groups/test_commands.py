@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.cli import app
+from tellapart.groups.power import PowerCurve
 from tellapart.tasks.text import format_design
 
 PEOPLE = 14
@@ -135,6 +136,19 @@ def test_power_says_how_many(folder, tmp_path):
     assert (tmp_path / "power.svg").read_text().lstrip().startswith("<?xml")
 
 
+@pytest.mark.parametrize(("given", "interval"), [((), 0.9), (("--certainty", 0.8), 0.8)])
+def test_the_interval_that_is_to_be_narrow_is_as_sure_as_was_said(folder, monkeypatch, given, interval):
+    asked = []
+
+    def within(people, width, *, interval, **_):
+        asked.append(interval)
+        return PowerCurve(f"{100 * interval:g} % interval", np.array([8]), np.array([1.0]), 10)
+
+    monkeypatch.setattr("tellapart.groups.power_parameters.parameter_within", within)
+    result_of("power", folder, "--parameter", "aeg.epsilon", "--width", 0.2, "--n", 300, *given)
+    assert asked == [interval, interval]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -154,6 +168,7 @@ def test_power_says_how_many(folder, tmp_path):
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--width", "0.1", "--versus", "aeg=1"), "not one about frequencies"),
         (("power", "STUDY", "--parameter", "aeg.phi", "--width", "0.1"), "cannot be asked about"),
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--effect", "7"), "differ that much"),
+        (("power", "STUDY", "--parameter", "aeg.epsilon", "--width", "0"), "a number above 0"),
     ],
 )
 def test_mistakes_are_named_and_nothing_is_written(folder, tmp_path, arguments, said):

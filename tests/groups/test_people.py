@@ -1,5 +1,6 @@
 """People one by one and together, on a small run: evidences, predictive checks, and groups that invite false statements."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,10 +14,11 @@ from tellapart.groups.contrasts import by_conditions, by_groups
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
 from tellapart.groups.parameters import GroupParameters
 from tellapart.groups.predictive import Predictor
-from tellapart.groups.words import conclusion, described, methods, rounded
+from tellapart.groups.words import conclusion, described, methods, rounded, warnings_of
 from tellapart.models.evidence import log_evidence
 from tellapart.parts import find_part
 from tellapart.priors import sample_priors
+from tellapart.report.analysis import people_columns
 
 QUICK = ta.AnalysisSettings(amortized=True)
 
@@ -245,3 +247,30 @@ def test_conditions_are_not_compared_if_memory_goes_on_from_one_to_the_other(res
     assert "resets=True" in compared.not_compared
     assert not compared.parameters
     assert compared.same is None
+
+
+def test_parameters_at_the_edge_of_the_prior_are_not_to_be_believed(result):
+    """By a network, whose posterior is bounded there; by likelihoods only if few draws carry the weight. Of models that people follow."""
+    question, rng = result.study.question, np.random.default_rng(0)
+    centres = np.array([0.0, 3.0, -5.0, 5.0])
+    z = centres[:, None, None] + 0.3 * rng.standard_normal((4, 1000, 1))
+    log_evidence = np.array([[0.0, 5.0]] * 3 + [[5.0, 0.0]])  # the last one follows the other model, wslts
+    network, refined, exact = (
+        PeopleEvidence(log_evidence, np.zeros((4, 2)), {"aeg": z}, route) for route in ("network", "refined network", "likelihoods")
+    )
+    for one in (network, refined):
+        assert one.doubtful(question).tolist() == ["", "", "aeg.epsilon beyond 3.5 standard deviations of the prior", ""]
+    assert exact.doubtful(question).tolist() == [""] * 4
+    repeated = PeopleEvidence(log_evidence, np.zeros((4, 2)), {"aeg": z[:, np.repeat(np.arange(20), 50)]}, "likelihoods")
+    assert repeated.doubtful(question).tolist() == ["aeg: 20 draws carry the weight"] * 3 + [""]
+    found = replace(result.analyse(simulate(result, 4), settings=QUICK), doubtful=network.doubtful(question))
+    said = [one for one in warnings_of(found) if "not to be believed" in one]
+    assert said[0].startswith("Parameters are not to be believed of 1 participant: 2 (aeg.epsilon beyond 3.5")
+    assert people_columns(found)["doubtful"][2].startswith("aeg.epsilon")
+
+
+def test_the_posterior_names_parameters_at_the_edge_of_the_prior(result, monkeypatch):
+    monkeypatch.setattr("tellapart.posterior.EDGE", 0.0)
+    table = result.posterior(simulate(result, 3), draws=20).to_table()
+    followed = table["probability.aeg"] >= 0.1
+    assert (table["doubtful"].str.startswith("aeg.epsilon beyond") == followed).all()

@@ -1,12 +1,16 @@
 """A learned likelihood corrects a network near the data: for people unlike the prior, and without touching the run's own network."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import torch
 
 import tellapart as ta
 from tellapart.groups.evidence import network_evidence
-from tellapart.groups.refine import refine
+from tellapart.groups.predictive import check_predictions
+from tellapart.groups.refine import _Gain, refine
+from tellapart.information.estimate import Difference
 from tellapart.information.exact import model_probabilities
 
 TASK, PEOPLE = ta.BernoulliBandit(2, 1, 10), 40
@@ -71,7 +75,7 @@ def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_n
     assert refined.after > refined.before
     assert refined.route == "refined network"
     assert refined.simulated > 120 * 256
-    assert "corrects the network; on other simulated people, information rose from" in refined.words
+    assert "corrects the network; on simulated people who had no part in that, information went from" in refined.words
     assert f"({refined.after - refined.before:+.3f} ± {refined.se:.3f})" in refined.words
     assert told[-1][0] == told[-1][1] == 120
     for name, value in network.state_dict().items():
@@ -117,3 +121,50 @@ def test_a_law_that_is_not_trusted_changes_nothing_and_is_not_said_to(people, mo
     assert refined.estimator is network
     assert refined.after == refined.before
     assert refined.words.endswith("that told no more than the network, which is used as it was.")
+
+
+class Clumsy(ta.Model):
+    """Chooses any arm, but cannot be simulated where `p` is above `most`."""
+
+    name = "clumsy"
+    parameters: ClassVar = {"p": ta.Uniform(0, 1)}
+    most = 0.99
+
+    def simulate(self, parameters, designs, rng, task):
+        if (parameters["p"] > self.most).any():
+            raise ValueError("p is too large")
+        choice = rng.integers(0, 2, (len(designs), 1, 10))
+        return ta.Behavior({"choice": choice, "reward": (rng.random(choice.shape) < 0.7).astype(int)})
+
+
+@pytest.mark.parametrize("on_error", ["skip", "stop"])
+def test_simulations_that_fail_are_counted_or_stop_it(people, on_error):
+    """1 % of a model's people fail, by which at 1,250 of them there are none once in 300,000 times."""
+    behavior, designs = people
+    torch.manual_seed(1)
+    question = ta.Question((Clumsy(), Chance()), "discriminate", on_error=on_error)
+    network = ta.PosteriorEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8)).eval()
+    if on_error == "stop":
+        with pytest.raises(ta.ModelError, match="p is too large"):
+            refine(network, behavior, designs, steps=2)
+        return
+    refined = refine(network, behavior, designs, steps=2)
+    assert refined.failed > 0
+    prediction = check_predictions(network, behavior, designs, n=1_250)
+    assert prediction.failed > 0
+
+
+def test_a_gain_is_measured_on_other_people_than_those_who_decided(people, monkeypatch):
+    """What was seen to gain, and loses on the others, is used, and told as the loss that it was."""
+    behavior, designs = people
+    seen = []
+
+    def gain(network, refined, simulated):
+        seen.append(simulated.behavior.fields["choice"])
+        return _Gain(0.5, Difference((0.02, -0.01)[len(seen) - 1], 0.015))
+
+    monkeypatch.setattr("tellapart.groups.refine._gain", gain)
+    refined = refine(untrained(), behavior, designs, steps=2)
+    assert refined.route == "refined network"
+    assert "information went from 0.500 to 0.490 nats (-0.010 ± 0.015)" in refined.words
+    assert not np.array_equal(*seen)

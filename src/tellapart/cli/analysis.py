@@ -107,6 +107,7 @@ def _summary(found: Analysis, page: Path, written: list[Path]) -> dict[str, Any]
     summary |= {"random_effects": found.effects.to_json()} if found.effects else {}
     summary |= {"families": found.families.to_json()} if found.families else {}
     summary |= {"parameters": [row for group in found.parameters.values() for row in group.rows()]} if found.parameters else {}
+    summary |= {"failed": found.failed} if found.failed else {}
     return summary | {"predictive_p": found.prediction.group.p, "unlike_models": int(found.flagged.sum())}
 
 

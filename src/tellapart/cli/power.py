@@ -26,10 +26,12 @@ def power(
     frequencies: Annotated[str | None, option("--frequencies A=0.6,…", "Of models in the population; the first 60 % if not given.")] = None,
     versus: Annotated[str | None, option("--versus A=0.2,…", "Frequencies in a second group: do they differ?")] = None,
     parameter: Annotated[str | None, option("--parameter M.P", "Ask about a parameter instead: aeg.phi.")] = None,
-    width: Annotated[float | None, option("--width", "How wide the 90 % interval of its population mean may be.")] = None,
+    width: Annotated[float | None, option("--width", "How wide the interval of its population mean may be.")] = None,
     effect: Annotated[float | None, option("--effect", "How much its mean differs between two groups.")] = None,
     target: Annotated[float, option("--target", "The share of studies that are to be right.", min=0.5, max=0.99)] = 0.8,
-    certainty: Annotated[float, option("--certainty", "How sure a right study is.", min=0.5, max=0.999)] = 0.95,
+    certainty: Annotated[
+        float | None, option("--certainty", "How sure a right study is; 0.95, with --width 0.9, if not given.", min=0.5, max=0.999)
+    ] = None,
     n: Annotated[int, option("--n N", "How many simulated people groups are drawn from.", min=300)] = 3000,
     figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw the curves.")] = None,
     seed: Seed = None,
@@ -96,16 +98,18 @@ def _conclusion(
     effect: float | None,
     frequencies: str | None,
     versus: str | None,
-    certainty: float,
+    certainty: float | None,
 ) -> Callable[..., PowerCurve]:
     """What is to be concluded: the power curve of an estimator, the designs of people, where randomness comes from, and settings."""
     from ..groups.power_models import frequencies_differ, most_frequent_model
     from ..groups.power_parameters import parameter_differs, parameter_within
     from ..groups.power_people import simulated_evidence, simulated_parameter
 
-    names = question.names
+    names, sure = question.names, certainty or 0.95
     if parameter is None and not question.about_models:
         raise StudyError("This study is about parameters.", fix="--parameter MODEL.NAME with --width or --effect")
+    if width is not None and width <= 0:
+        raise StudyError("No interval is as narrow as that.", where="--width", expected="a number above 0", got=width)
     if parameter is not None and (width is None) == (effect is None):
         raise StudyError("One of two questions can be asked about a parameter.", expected="--width or --effect")
     if parameter is not None and (frequencies is not None or versus is not None):
@@ -125,13 +129,13 @@ def _conclusion(
         if parameter is not None:
             people = simulated_parameter(estimator, *parameter, designs, rng)
             if width is not None:
-                return parameter_within(people, width, **settings)
+                return parameter_within(people, width, interval=certainty or 0.9, **settings)
             assert effect is not None
-            return parameter_differs(people, effect, interval=certainty, **settings)
+            return parameter_differs(people, effect, interval=sure, **settings)
         model, evidence = simulated_evidence(estimator, designs, rng)
         if others is not None:
-            return frequencies_differ(model, evidence, shares, others, names, certainty=certainty, **settings)
-        return most_frequent_model(model, evidence, shares, names, certainty=certainty, **settings)
+            return frequencies_differ(model, evidence, shares, others, names, certainty=sure, **settings)
+        return most_frequent_model(model, evidence, shares, names, certainty=sure, **settings)
 
     return curve
 

@@ -87,9 +87,13 @@ def posterior(
     counts = {name: known.models.most_probable.count(name) for name in known.models.names} if known.models else {}
     flagged = int(known.trust.flagged.sum()) if known.trust else 0
     summary = {"out": str(out), "participants": len(known), "most_probable": counts, **({"samples": str(samples)} if samples else {})}
-    summary["unlike_models"] = flagged
+    summary["unlike_models"], failed = flagged, known.trust.failed if known.trust else 0
+    summary |= {"failed": failed} if failed else {}
     shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
     strange = f"; {flagged} unlike anything the models produce: do not trust what is said of them" if flagged else ""
+    doubtful = int((known.doubtful != "").sum()) if known.doubtful is not None else 0
+    strange += f"; parameters of {doubtful} are not to be believed, see the column 'doubtful'" if doubtful else ""
+    strange += f"; {failed} of those simulated to compare with could not be simulated, and others took their places" if failed else ""
     show(summary if as_json else f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
 
 

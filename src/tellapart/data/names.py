@@ -17,6 +17,9 @@ PARTICIPANT = _names("""
 BLOCK = _names(
     "block blocknumber blocknum blockno blocknr blockid blockindex blocks blocksthisn game gamenumber gameid run runnumber bandit"
 )
+POSITION = _names("position blockposition blockorder")
+"""When a block was played, beside which block of the design it is."""
+
 TRIAL = _names("""
     trial trialnumber trialnum trialno trialnr trialn trialid trialinblock trialwithinblock trialsthisn trialsthistrialn trialindex
     t round step

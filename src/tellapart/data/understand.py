@@ -5,7 +5,6 @@ All that is wrong is told at once; where two readings are possible it is asked. 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
@@ -19,10 +18,11 @@ from .collect import FILE_PERSON, collect
 from .designs import designs_in_data, designs_in_table
 from .groups import groups_and_conditions
 from .names import BLOCK, PARTICIPANT, TRIAL, names_of
+from .order import positions_of_blocks
 from .outcomes import from_later_rows, net_outcome
 from .places import Places, find_places
 from .problems import Findings, some
-from .raw import RawTable, Texts, is_missing, number, people_of
+from .raw import RawTable, Texts, is_missing, people_of
 from .roles import ask_for_column, find_column
 from .rows import trial_rows
 from .settings import TableSettings
@@ -30,10 +30,6 @@ from .understanding import Floats, Understanding
 
 if TYPE_CHECKING:
     import pandas as pd
-
-POSITION = "position"
-SERVED = {"block", POSITION, "attempt"}
-"""Columns of what `tellapart export` writes: the block of the design, and when it was played."""
 
 FEW = 10
 """A person with fewer recorded trials is named."""
@@ -57,13 +53,11 @@ def understand(
     """
     findings, settings = Findings(), settings or TableSettings()
     raw = collect(sources, findings)
-    if as_played and set(raw.columns) >= SERVED:
-        settings = replace(settings, columns={"block": POSITION, **settings.columns})
     reading = _Reading(raw, task, settings, findings)
     understood = reading.understood(designs)
     findings.stop_if_unclear(reading.raw.source)
     assert understood is not None
-    return understood
+    return understood.as_played() if as_played else understood
 
 
 class _Reading:
@@ -103,20 +97,11 @@ class _Reading:
         groups, conditions = groups_and_conditions(
             table, set(self.taken), people, places.block, (len(names), self.task.blocks), self.findings, self._group()
         )
+        everything = (len(names), self.task.blocks)
+        positions = positions_of_blocks(table, set(self.taken), people, places.block, everything, missed, self.findings) if block else None
         self._conclude(behavior)
         variables = tuple(variable.name for variable in self.task.design_space.variables)
-        lines, played = tuple(self.findings.lines), self._played(table, people, places.block, len(names)) if block == POSITION else None
-        return Understanding(behavior, lines, own, groups, conditions, variables, self.raw.source, played)
-
-    def _played(self, table: RawTable, people: NDArray[np.intp], position: NDArray[np.intp], n: int) -> tuple[tuple[int, ...], ...] | None:
-        """Which blocks of the design each participant has begun, in the order of play; None if the table does not say it."""
-        if not set(table.columns) >= SERVED:
-            return None
-        begun: list[dict[int, int]] = [{} for _ in range(n)]
-        for i, p, text in zip(people, position, table["block"], strict=True):
-            begun[i][int(p)] = int(number(str(text)) or 0)
-        whole = all(sorted(some) == list(range(len(some))) for some in begun)
-        return tuple(tuple(some[p] for p in sorted(some)) for some in begun) if whole else None
+        return Understanding(behavior, tuple(self.findings.lines), own, groups, conditions, variables, self.raw.source, positions)
 
     def _known_settings(self) -> None:
         """What is said about the table must be about something that is looked for."""
@@ -160,7 +145,6 @@ class _Reading:
         both = net_outcome(self.raw) if wanted.by == "task" and wanted.kind == "binary" else None
         if both is not None:
             self.taken[both[0]] = wanted.name
-            self.findings.understood(wanted.name, both[0], "1 if more was gained than lost")
             return both[1]
         if wanted.name not in self.settings.columns:
             ask_for_column(self.raw, wanted.name, wanted.allowed, self.taken, self.findings)
@@ -214,7 +198,8 @@ class _Reading:
         coding = find_coding(wanted, column, texts[known].tolist(), self.settings.codes.get(wanted.name), self.findings)
         if coding is None:
             return None
-        self.findings.understood(wanted.name, column, coding.words)
+        net = column not in self.raw.columns
+        self.findings.understood(wanted.name, column, "1 if more was gained than lost" if net else coding.words)
         values = np.zeros(len(texts))
         values[known] = [coding.numbers[text] for text in texts[known]]
         return values
@@ -247,18 +232,15 @@ class _Reading:
     def _conclude(self, behavior: Behavior) -> None:
         """Who is there, and who has little."""
         trials = behavior.mask.sum((1, 2))
-        unused = [
-            c
-            for c in self.raw.columns
-            if c not in self.taken and c != FILE_PERSON and not any(c in line[1] for line in self.findings.lines)
-        ]
+        used = {*self.taken, FILE_PERSON}.union(*({c, *c.split(", "), *c.split(" and ")} for _, c, _ in self.findings.lines))
+        unused = [column for column in self.raw.columns if column not in used]
         spread = f"{int(trials.min())} to {int(trials.max())}" if trials.min() < trials.max() else f"{int(trials.max())}"
         self.findings.understood("people", "", f"{len(behavior)}, with {spread} trials each of {self.task.blocks * self.task.trials}")
         few = [f"{label} ({count})" for label, count in zip(behavior.participants, trials, strict=True) if count < FEW]
         if few:
             self.findings.understood("few trials", "", some(few))
         if unused:
-            self.findings.understood("not used", some(unused, 6), "")
+            self.findings.understood("not used", "", some(unused, 6))
 
 
 def _filled(labels: Texts, files: Texts) -> Texts:

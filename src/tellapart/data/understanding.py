@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Mapping
 
 import numpy as np
@@ -29,6 +29,7 @@ class Understanding:
         conditions: Name to a text for each participant and block, (N, B).
         variables: Names of the design variables, V.
         source: What to call the table.
+        positions: When each participant played each block, counted from 0, -1 for blocks that were not begun, (N, B), if the table says so.
         played: Where blocks are in the order of play: which blocks of the design each participant has begun, in that order.
     """
 
@@ -39,6 +40,7 @@ class Understanding:
     conditions: Mapping[str, Texts] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
     source: str = ""
+    positions: NDArray[np.intp] | None = None
     played: tuple[tuple[int, ...], ...] | None = None
 
     def in_words(self) -> str:
@@ -47,11 +49,30 @@ class Understanding:
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
         return "\n".join(f"{what:<{widths[0]}}  {column:<{widths[1]}}  {reading}" for what, column, reading in rows)
 
+    def as_played(self) -> Understanding:
+        """The same with blocks in the order of play, those that were not begun at the end; as it is if the table says no such order."""
+        if self.positions is None:
+            return self
+        begun = self.positions >= 0
+        order = np.argsort(np.where(begun, self.positions, self.positions.shape[1]), axis=1, kind="stable")
+        return replace(
+            self,
+            behavior=self.behavior.rearranged(order[:, :, None], 1),
+            designs=None if self.designs is None else np.take_along_axis(self.designs, order[:, :, None], 1),
+            conditions={name: np.take_along_axis(values, order, 1) for name, values in self.conditions.items()},
+            positions=None,
+            played=tuple(tuple(map(int, blocks[:count])) for blocks, count in zip(order, begun.sum(1), strict=True)),
+        )
+
     def to_table(self) -> pd.DataFrame:
-        """The long table of tellapart, with groups, conditions and designs in columns of their own."""
+        """The long table of tellapart, with groups, conditions, designs and the order of play in columns of their own."""
         table = self.behavior.to_table(self.groups)
         _, blocks, trials = self.behavior.shape
         columns = {name: np.repeat(values.reshape(-1), trials) for name, values in self.conditions.items()}
         if self.designs is not None:
             columns |= {name: np.repeat(self.designs[:, :blocks, v].reshape(-1), trials) for v, name in enumerate(self.variables)}
+        if self.positions is not None:
+            import pandas as pd
+
+            columns["position"] = pd.Series(np.repeat(self.positions.reshape(-1), trials)).astype("Int64").replace(-1, pd.NA)
         return table.assign(**columns)

@@ -72,8 +72,10 @@ class Analysis:
         prediction: Observed against predicted.
         trust: Whether people look like the models, if that was checked.
         groups: Name to the group of each person, (N,).
+        doubtful: Why somebody's parameters are not to be believed, in words, (N,), empty for most.
         behavior: What was analysed.
         settings: How.
+        failed: How many of the people who were simulated for it could not be.
         warnings: What a reader must know before believing the rest.
     """
 
@@ -92,8 +94,10 @@ class Analysis:
     prediction: Prediction
     trust: Checks | None
     groups: Mapping[str, Texts]
+    doubtful: Texts
     behavior: Behavior
     settings: AnalysisSettings
+    failed: int = 0
     warnings: tuple[str, ...] = ()
 
     @property
@@ -169,9 +173,12 @@ def analyse(
         prediction=check_predictions(estimator.quick, people, where, seed=settings.seed, progress=progress),
         trust=trust(people, where) if trust else None,
         groups=sorted_by,
+        doubtful=evidence.doubtful(question),
         behavior=people,
         settings=settings,
     )
+    failed = found.prediction.failed + (found.trust.failed if found.trust else 0) + (refinement.failed if refinement else 0)
+    found = replace(found, failed=failed)
     return replace(found, warnings=tuple(warnings_of(found)))
 
 

@@ -22,18 +22,23 @@ from scipy.special import logsumexp
 from ..behavior import Behavior
 from ..models.base import IntegratedModel, LikelihoodModel
 from ..models.evidence import have_likelihoods, log_likelihoods
+from ..posterior import FOLLOWED, at_the_edge
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
 from .importance import Weighted, sharpened
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
+    from ..question import Question
 
 NETWORK = 0.8
 """The share of draws that come from the network, where it has a posterior of the parameters."""
 
 WORK = 4_000_000
 """Pairs of a person and a draw whose likelihood is asked for, of a model, at most."""
+
+FEW = 50.0
+"""Fewer effective draws of a person than this are too few."""
 
 UNSURE = 0.3
 """The standard error of a log evidence from which on it cannot be told either: fewer than a dozen draws, 1 / error², carry the weight."""
@@ -61,6 +66,24 @@ class PeopleEvidence:
         """Some of the people."""
         draws = {model: z[who] for model, z in self.draws.items()}
         return PeopleEvidence(self.log_evidence[who], self.se[who], draws, self.route, self.words)
+
+    def doubtful(self, question: Question) -> NDArray[Any]:
+        """Why parameters of somebody are not to be believed, in words, (N,), empty for most.
+
+        By likelihoods: so few different draws fit that they say little of what else would. By a network: it has seen hardly anybody there.
+        """
+        shares, nothing = self.probabilities(question.prior), np.zeros((len(self.se), 1, 0))
+        draws = {name: (tuple(question.parameters(m)), self.draws.get(name, nothing)) for m, name in enumerate(question.names)}
+        if self.route != "likelihoods":
+            return at_the_edge(draws, shares)
+        texts = np.full(len(self.se), "", object)
+        for m, (model, (_, z)) in enumerate(draws.items()):
+            for n in np.flatnonzero(shares[:, m] >= FOLLOWED) if z.shape[2] else ():
+                counts = np.unique(z[n], axis=0, return_counts=True)[1]
+                effective = float(counts.sum() ** 2 / (counts**2).sum())
+                if effective < FEW:
+                    texts[n] += f"{'; ' if texts[n] else ''}{model}: {effective:.0f} draws carry the weight"
+        return texts
 
     def probabilities(self, prior: Sequence[float]) -> Floats:
         """Model probabilities of each person by itself, (N, M)."""

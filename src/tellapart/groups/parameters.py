@@ -22,6 +22,7 @@ from ..errors import DataError
 from ..priors import Levels, Prior
 from ..threads import available_cores
 from .chain import run_chain
+from .evidence import FEW
 from .frequencies import Floats
 
 CHAINS, BURN_IN, KEPT = 4, 500, 4_000
@@ -29,9 +30,6 @@ CHAINS, BURN_IN, KEPT = 4, 500, 4_000
 
 MOST_SWEEPS, LEAST_SWEEPS, WORK = 40_000, 2_000, 4_000_000
 """Sweeps of a chain: so many that sweeps times people is `WORK`, within limits."""
-
-FEW = 50.0
-"""Fewer effective draws of a person than this are too few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +60,12 @@ class GroupParameters:
         """Draws of the population's mean and standard deviation of a parameter, on its own scale, (H S,) each."""
         p = list(self.priors).index(name)
         return population(self.priors[name], self.mu[..., p].reshape(-1), self.sigma[..., p].reshape(-1))
+
+    def middle(self, name: str) -> Floats:
+        """Between which values of a parameter two thirds of the population are, (2,)."""
+        p = list(self.priors).index(name)
+        mu, sigma = (float(np.median(values[..., p])) for values in (self.mu, self.sigma))
+        return np.asarray(self.priors[name].from_normal(np.array([mu - sigma, mu + sigma])))
 
     @property
     def error(self) -> float:

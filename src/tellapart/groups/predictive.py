@@ -18,13 +18,14 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
-from ..models.failures import attempt
+from ..models.failures import Failure, attempt
+from ..models.simulation import stop_unless_skipped
 from ..priors import on_normal_scale, sample_priors
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
@@ -54,6 +55,7 @@ class Prediction:
         person_p: How many like simulated people are as far in any statistic: of all of them together, (N,).
         group: The group beside the population that comes nearest.
         outcomes: Names of the fields that the task gives.
+        failed: How many of the simulated people could not be simulated.
     """
 
     names: tuple[str, ...]
@@ -64,6 +66,7 @@ class Prediction:
     person_p: Floats
     group: Fit
     outcomes: tuple[str, ...] = ()
+    failed: int = 0
 
     @property
     def alarm(self) -> bool:
@@ -113,10 +116,12 @@ class Predictor:
         question, task = estimator.question, estimator.task
         firsts, seconds, models, drawn_designs, normals = [], [], [], [], []
         self._parameters: list[dict[str, Floats]] = []
+        self._failed = 0
         for m, model in enumerate(question.models):
             progress(m, len(question.models) + 1, "simulating people twice", model.name)
             like = rng.integers(0, len(masks), count)
-            parameters, (first, second), kept = _twice(model, designs[like], masks[like], rng, task)
+            parameters, (first, second), kept, failures = _twice(model, designs[like], masks[like], rng, task)
+            self._skip(failures, 2 * count)
             normals.append(on_normal_scale(model.parameters, parameters, len(kept)))
             self._parameters.append(parameters)
             firsts.append(first)
@@ -155,7 +160,7 @@ class Predictor:
         person_p = self._person(residual, like)
         group = self._group(behavior, designs, statistics, np.random.default_rng(seed))
         models, outcomes = self.estimator.question.names, tuple(f.name for f in self.estimator.task.outcomes)
-        return Prediction(self.names, models, observed, by_model, p, person_p, group, outcomes)
+        return Prediction(self.names, models, observed, by_model, p, person_p, group, outcomes, self._failed)
 
     def _person(self, residual: Floats, like: Counts) -> Floats:
         """The p-value of all statistics of each person together, (N,)."""
@@ -174,9 +179,15 @@ class Predictor:
             played, failures = attempt(models[m], parameters, designs[people], rng, task)
             told = self._filled(named_statistics(task, cut(played, behavior.mask[people])))
             told[list(failures)] = self._usual
+            self._skip(list(failures.values()), len(people))
             return told
 
         return self._population.fit(self._filled(statistics), _contexts(designs, behavior), again, rng)
+
+    def _skip(self, failures: Sequence[Failure], n: int) -> None:
+        """Go on without those of `n` simulated people who failed, or raise if the study is to stop at them."""
+        stop_unless_skipped(failures, n, self.estimator.question.on_error)
+        self._failed += len(failures)
 
     def _predicted(self, raw: Floats) -> tuple[Floats, Floats]:
         """Predictions by each model (M, N, S), and averaged by their probabilities (N, S)."""
@@ -240,12 +251,16 @@ class _Features:
 
 def _twice(
     model: Any, designs: Floats, masks: NDArray[np.bool_], rng: np.random.Generator, task: Any
-) -> tuple[dict[str, Floats], list[Behavior], Counts]:
-    """The same simulated people in two experiments, as many trials of each block as masks say: parameters, data, who could be simulated."""
+) -> tuple[dict[str, Floats], list[Behavior], Counts, list[Failure]]:
+    """The same simulated people in two experiments, as many trials of each block as masks say: parameters, data, who could be simulated.
+
+    Last come the failures of those who could not.
+    """
     parameters = sample_priors(model.parameters, len(designs), rng)
     plays = [attempt(model, parameters, designs, rng, task) for _ in range(2)]
     kept = np.setdiff1d(np.arange(len(designs)), [place for _, failures in plays for place in failures])
-    return {name: values[kept] for name, values in parameters.items()}, [cut(behavior[kept], masks[kept]) for behavior, _ in plays], kept
+    data, failed = [cut(behavior[kept], masks[kept]) for behavior, _ in plays], [one for _, part in plays for one in part.values()]
+    return {name: values[kept] for name, values in parameters.items()}, data, kept, failed
 
 
 def _nearest(points: Floats, cloud: Floats, k: int) -> Counts:

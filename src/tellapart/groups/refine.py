@@ -8,19 +8,20 @@ parameters, and so from some whose parameters are like those of the people at ha
        that law, and for parameters that were not asked about a posterior to draw them from.
     2. Draw parameters of each person under each model from that. Go on learning, with half of the people simulated from these.
     3. The law corrects the network's answers (`estimators/likelihood.py`), as far as it does so for people from the prior who had no part
-       in learning. On further ones it is seen what that gained.
+       in learning. By further ones it is decided whether the corrected answers are used, and on yet others measured what that gained:
+       a gain that was chosen for being one would be told too large.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..behavior import Behavior
 from ..models.failures import Failure, attempt
-from ..models.simulation import Simulations
+from ..models.simulation import Simulations, stop_unless_skipped
 from ..progress import Progress, unheard
 from ..question import Question
 from ..tasks.base import Task
@@ -31,6 +32,7 @@ from .statistics import cut
 if TYPE_CHECKING:
     from ..estimators.base import Batch, Estimator
     from ..estimators.likelihood import LikelihoodEstimator
+    from ..information.estimate import Difference
 
 STEPS, SIZE = 1_200, 256
 """Steps of learning, and people simulated for each."""
@@ -42,7 +44,7 @@ DRAWS = 128
 """Parameters by which a person's answers are corrected, and so many are drawn of each person to simulate people like them."""
 
 JUDGES = 1_000
-"""People from the prior on whom it is seen what was gained."""
+"""People from the prior by whom it is decided whether a correction is used, and as many others on whom its gain is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +53,25 @@ class Refinement:
 
     Arguments:
         estimator: The corrected one.
-        before, after: The bound in nats, on simulated people from the prior who had no part in learning.
+        before, after: The bound in nats, on simulated people from the prior who had no part in learning, nor in what was decided.
         se: The standard error of their difference, which is paired.
+        used: Are the corrected answers used? Decided by other people than those on whom the bounds were measured.
         simulated: How many people were simulated; 0 if the network is none that can be corrected.
+        failed: How many could not be, and were left out.
     """
 
     estimator: Estimator
     before: float
     after: float
     se: float
-    simulated: int
+    used: bool = False
+    simulated: int = 0
+    failed: int = 0
 
     @property
     def route(self) -> str:
-        """Whose answers are used: those of the network, unless correcting them gained something."""
-        return "refined network" if self.after > self.before else "network"
+        """Whose answers are used: those of the network, unless correcting them was seen to gain something."""
+        return "refined network" if self.used else "network"
 
     @property
     def words(self) -> str:
@@ -74,12 +80,12 @@ class Refinement:
             why = "parameters without all others of their model are none" if self.estimator.has_flows else own
             return f"The answers are the network's own: {why} that a learned likelihood corrects."
         learned = f"How probable each response is was learned from {self.simulated:,} simulated people, some of them like those at hand"
-        if self.after <= self.before:
+        if not self.used:
             return f"{learned}; on other simulated people that told no more than the network, which is used as it was."
-        gain = f"rose from {self.before:.3f} to {self.after:.3f} nats ({self.after - self.before:+.3f} ± {self.se:.3f})"
+        gain = f"went from {self.before:.3f} to {self.after:.3f} nats ({self.after - self.before:+.3f} ± {self.se:.3f})"
         some = [model.name for m, model in enumerate(question.models) if 0 < len(question.parameters(m)) < len(model.parameters)]
         rest = f" Parameters of {', '.join(some)}, of which some are not asked about, are the network's own." if some else ""
-        return f"{learned}, and corrects the network; on other simulated people, information {gain}.{rest}"
+        return f"{learned}, and corrects the network; on simulated people who had no part in that, information {gain}.{rest}"
 
 
 def refine(
@@ -96,7 +102,7 @@ def refine(
     from ..training import Trainer, TrainingSettings
 
     if not LikelihoodEstimator.corrects(estimator):
-        return Refinement(estimator, 0.0, 0.0, 0.0, 0)
+        return Refinement(estimator, 0.0, 0.0, 0.0)
     refined = LikelihoodEstimator.around(estimator, seed)
     people = _Like(refined, behavior, designs, steps, seed)
     with one_thread():
@@ -111,12 +117,23 @@ def refine(
         trainer.run(people, round(FIRST * steps), progress=told)
         people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1]))
         trainer.run(people, progress=told)
-        judges = people.simulations(steps + JUDGES, near=False, size=JUDGES)
-        before, after = (one.pointwise(one.prepare(judges), accuracy=False) for one in (estimator, refined))
+        deciding, measured = (_gain(estimator, refined, people.simulations(steps + JUDGES + k, near=False, size=JUDGES)) for k in (0, 1))
         refined.proposals = DRAWS
-    first, gain = before.estimate().nats, after.minus(before)
-    rose = gain.nats > 0 and float(refined.trust) > 0  # a law that is not trusted at all changes no more than rounding does
-    return Refinement(refined if rose else estimator, first, first + rose * gain.nats, gain.se, people.simulated)
+    used = deciding.gain.nats > 0 and float(refined.trust) > 0  # a law that is not trusted at all changes no more than rounding does
+    after = measured.before + used * measured.gain.nats
+    return Refinement(refined if used else estimator, measured.before, after, measured.gain.se, used, people.simulated, people.failed)
+
+
+class _Gain(NamedTuple):
+    """The bound of a network in nats, and what correcting it gains."""
+
+    before: float
+    gain: Difference
+
+
+def _gain(network: Estimator, refined: Estimator, people: Simulations) -> _Gain:
+    before, after = (one.pointwise(one.prepare(people), accuracy=False) for one in (network, refined))
+    return _Gain(before.estimate().nats, after.minus(before))
 
 
 class _Like:
@@ -135,7 +152,7 @@ class _Like:
     def __init__(self, refined: LikelihoodEstimator, behavior: Behavior, designs: Floats, steps: int, seed: int) -> None:
         self.refined, self.behavior, self.designs, self.steps, self.seed = refined, behavior, designs, steps, seed
         self.parameters: list[Floats] = []
-        self.simulated = 0
+        self.simulated = self.failed = 0
 
     def batch(self, step: int) -> Batch:
         return self.refined.prepare(self.simulations(step, near=bool(self.parameters) and step < self.steps))
@@ -148,8 +165,10 @@ class _Like:
         for m, points in enumerate(self.parameters if near else []):
             half = len(z[m]) // 2
             z[m][:half] = points[rng.integers(0, len(points), half)]
-        self.simulated += size
-        return _simulate(question, self.refined.task, z, self.behavior, self.designs, rng)
+        people = _simulate(question, self.refined.task, z, self.behavior, self.designs, rng)
+        stop_unless_skipped(people.failures, size, question.on_error)
+        self.simulated, self.failed = self.simulated + len(people.model), self.failed + len(people.failures)
+        return people
 
 
 def _simulate(question: Question, task: Task, z: list[Floats], people: Behavior, designs: Floats, rng: np.random.Generator) -> Simulations:

@@ -65,8 +65,17 @@ def warnings_of(found: Analysis) -> Iterator[str]:
     if found.evidence.se.max() > 0.2:
         most = float(found.evidence.se.max())
         yield f"The log evidence of some people is uncertain: standard errors of up to {most:.2f}{beyond(most)}."
+    if found.failed:
+        yield (
+            f"{found.failed:,} of the people who were simulated for this could not be simulated, and were left out or replaced: all of it"
+            " is about people whom the models can simulate."
+        )
     if found.effects is not None and found.effects.omnibus_risk > 0.5:
         yield "That all models are equally frequent is more probable than that they are not."
+    doubted = [f"{found.participants[n]} ({found.doubtful[n]})" for n in np.flatnonzero(found.doubtful != "")]
+    if doubted:
+        who = f"{counted(len(doubted), 'participant')}: {', '.join(doubted[:5])}{', …' * (len(doubted) > 5)}"
+        yield f"Parameters are not to be believed of {who}. What is said of these is too narrow, and may be too near to the prior."
     for group in found.parameters.values():
         if group.few:
             yield f"{group.model}: few posterior draws of {len(group.few)} people agree with the group; its parameters are less exact."

@@ -170,14 +170,11 @@ def _simulate_model(
     behavior, failures = attempt(model, drawn, designs, rng, task, 1 if on_error == "stop" else most + 1)
     if not failures:
         return drawn, behavior, []
-    if on_error == "stop":
-        raise next(iter(failures.values())).as_error()
     listed, missing = list(failures.values()), np.array(list(failures), np.intp)
     done = task.nothing(len(designs))
     done.write(slice(None), behavior)
     while len(missing):
-        if len(listed) > most:
-            raise too_many(listed, len(designs))
+        stop_unless_skipped(listed, len(designs), on_error)
         again = draw(len(missing))
         replaced, failed = attempt(model, again, designs[missing], rng, task, most + 1)
         listed += failed.values()
@@ -191,6 +188,14 @@ def _simulate_model(
 def most_skipped(n: int) -> int:
     """How many of `n` participants may be skipped."""
     return 1 + int(MOST * n + 5.0 * (MOST * n) ** 0.5)
+
+
+def stop_unless_skipped(failures: Sequence[Failure], n: int, on_error: OnError) -> None:
+    """Raise if participants failed who are not to be skipped, or too many of `n`."""
+    if failures and on_error == "stop":
+        raise failures[0].as_error()
+    if len(failures) > most_skipped(n):
+        raise too_many(failures, n)
 
 
 def too_many(failures: Sequence[Failure], n: int) -> ModelError:

@@ -114,6 +114,7 @@ def people_columns(found: Analysis) -> dict[str, Any]:
         for p, (name, prior) in enumerate(group.priors.items()):
             z = group.shrunk[0, :, p]
             columns[f"{model}.{name}.group"] = np.where(np.isnan(z), np.nan, prior.from_normal(z))
+    columns |= {"doubtful": found.doubtful} if found.parameters else {}
     columns |= found.trust.columns() if found.trust is not None else {}
     columns["predictive.p"] = found.prediction.person_p
     return columns
@@ -165,7 +166,8 @@ def _parameters(found: Analysis) -> list[tuple[Panel, Table]]:
         members = f"{group.membership.sum():.1f} people follow it" if len(found.models) > 1 else f"{len(group.participants)} people"
         error = f"Monte-Carlo error {group.error:.3f} posterior standard deviations"
         caption = f"{group.model}: mean and spread in the population; {members}; {error}."
-        parts.append((panel(figures.parameters_figure(group), f"parameters-{number}", caption), Table(caption, header, rows)))
+        shown = f"{group.model}: population means with 90 % intervals; grey is where two thirds of people are."
+        parts.append((panel(figures.parameters_figure(group), f"parameters-{number}", shown), Table(caption, header, rows)))
     return parts
 
 

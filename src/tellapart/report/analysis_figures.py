@@ -55,15 +55,18 @@ def frequencies_figure(effects: Mapping[str, RandomEffects]) -> Figure:
 
 
 def parameters_figure(group: GroupParameters) -> Figure:
-    """The population's mean of each parameter with its interval, and where most people are."""
+    """The population's mean of each parameter with its interval, and where most people are, each in its own unit."""
     rows = group.rows()
-    with canvas(NARROW, 0.9 + 0.4 * len(rows)) as (figure, axes):
-        for i, row in enumerate(rows):
-            axes.plot([row["mean"] - row["spread"], row["mean"] + row["spread"]], [-i, -i], color=PALE, lw=8, solid_capstyle="butt")
+    with canvas(NARROW, 0.8 + 0.55 * len(rows)) as (figure, whole):
+        whole.remove()
+        for row, axes in zip(rows, figure.subplots(len(rows), 1, squeeze=False)[:, 0], strict=True):
+            axes.plot(group.middle(row["parameter"]), [0, 0], color=PALE, lw=8, solid_capstyle="butt")
             error = [[max(row["mean"] - row["mean_low"], 0)], [max(row["mean_high"] - row["mean"], 0)]]
-            axes.errorbar([row["mean"]], [-i], xerr=error, fmt="o", color=OURS, capsize=3)
-        axes.set_yticks(-np.arange(len(rows)), [row["parameter"] for row in rows])
-        axes.set(ylim=(-len(rows) + 0.4, 0.6), title=group.model, xlabel="population mean (90 %), ± spread")
+            axes.errorbar([row["mean"]], [0], xerr=error, fmt="o", color=OURS, capsize=3)
+            axes.set_yticks([0], [row["parameter"]])
+            axes.set(ylim=(-0.6, 0.6))
+        figure.suptitle(group.model)
+        axes.set_xlabel("population mean (90 %)")
         return figure
 
 
