@@ -110,8 +110,8 @@ def test_draws_are_carried_to_a_narrow_posterior(which_threshold, monkeypatch):
 
 @pytest.mark.parametrize("spread", [0.0, 0.6], ids=["draws miss the posterior", "draws cover it"])
 def test_what_data_tell_is_not_said_to_be_more_than_it_is(monkeypatch, spread):
-    """If draws miss the posterior, the evidence is too low, and values were too high by what was missed. With the truth among the draws, 1 / Z
-    is 1 / p(answers) on average, here over truths from the exact posterior, and values may be too low. False alarms: 1e-4 each."""
+    """If draws miss the posterior, the evidence is too low, and values were too high by what was missed. With the truth among the draws,
+    1 / Z is 1 / p(answers) on average, here over truths from the exact posterior, and values may be too low. False alarms: 1e-4 each."""
     answers, rng, people = knowing(Question((any_slope(),), "estimate"), Signals(blocks=16)), np.random.default_rng(6), 400
     signals = rng.uniform(-1, 2, 16)
     given = rng.random(16) < exact_yes(any_slope(), signals, np.array([[1.0, 0.5]]))[:, 0]

@@ -4,8 +4,8 @@ The learned law (`answers.py`) gives the likelihood of the answers so far for an
 weighted by it: in the first blocks of an experiment that is all there is to do. Where the weight would rest on a few of them, draws are
 carried from the prior to the posterior in stages: weights p(answers | m, theta)^beta, with beta raised as far as enough draws share the
 weight; then draws are chosen anew by their weights and moved about by a random walk that leaves the tempered posterior as it is
-(Del Moral, Doucet & Jasra 2006). The product of the mean weights of all stages is the evidence of the model. How much the data of a simulated participant tell is
-estimated by other draws, near those (`proposals.py`), so that it can be said in which direction it errs.
+(Del Moral, Doucet & Jasra 2006). The product of the mean weights of all stages is the evidence of the model. How much the data of a
+simulated participant tell is estimated by other draws, near those (`proposals.py`), so that it can be said in which direction it errs.
 
 All of it is a function of the answers and of a seed.
 """

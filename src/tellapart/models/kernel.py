@@ -162,7 +162,7 @@ class Kernel:
     def go_on(
         self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task
     ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do in a block after what was recorded of those before it, and who could not be simulated and did nothing, (N,)."""
+        """What participants do in a block after what was recorded before it, and who could not be simulated and did nothing, (N,)."""
         responses, outcomes, mask = recorded(task, behavior)
         responses, outcomes, mask = responses.copy(), outcomes.copy(), mask.copy()
         lengths, score = np.zeros(behavior.shape[:2], np.int64), np.zeros(len(behavior))
