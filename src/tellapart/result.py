@@ -250,7 +250,7 @@ class DesignResult:
             each = np.where(behavior.mask.any(2, keepdims=True), people.designs, each)
         policy = self.policy(progress)
         policy = policy if seed is None else replace(policy, way=policy.way.with_seed(seed))
-        decisions = policy.decide(behavior[chosen], each[chosen])
+        decisions = policy.decide(behavior[chosen], each[chosen], progress=progress)
         return decisions if id is None else decisions[0]
 
     def adapt(

@@ -16,6 +16,7 @@ from tellapart.behavior import Behavior
 from tellapart.question import Question
 
 GRID = np.linspace(-3, 3, 61)
+LATTICE = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 161), indexing="ij"), -1)
 
 
 def said(signals, answers):
@@ -107,6 +108,30 @@ def test_draws_are_carried_to_a_narrow_posterior(which_threshold, monkeypatch):
     assert value_of(answers, told, 0, np.zeros(2), [0, 1], np.random.default_rng(2)) == pytest.approx(value, abs=0.2)
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.6], ids=["draws miss the posterior", "draws cover it"])
+def test_what_data_tell_is_not_said_to_be_more_than_it_is(monkeypatch, spread):
+    """If draws miss the posterior, the evidence is too low, and values were too high by what was missed. With the truth among the draws,
+    1 / Z is 1 / p(answers) on average, here over truths from the exact posterior, and values may be too low. False alarms: 1e-4 each."""
+    answers, rng, people = knowing(Question((any_slope(),), "estimate"), Signals(blocks=16)), np.random.default_rng(6), 400
+    signals = rng.uniform(-1, 2, 16)
+    given = rng.random(16) < exact_yes(any_slope(), signals, np.array([[1.0, 0.5]]))[:, 0]
+    z = LATTICE.reshape(-1, 2)
+    weight = np.exp(-0.5 * (z**2).sum(1))
+    evidence = weight @ exact_weights(any_slope(), z, signals, given) / weight.sum()
+    weight = weight * exact_weights(any_slope(), z, signals, given)
+    monkeypatch.setattr(belief_module, "DRAWS", 8)
+    monkeypatch.setattr(belief_module, "LEAST", 0)
+    draws = [1.0, 0.5] + spread * rng.standard_normal((40, 2)) if spread else np.array([[-1.0, 0.0], [-1.2, -0.5], [0.0, 1.0], [2.0, 1.0]])
+    answers.points = answers.points_known = (draws,)
+    over = np.zeros(people)
+    for i, truth in enumerate(z[rng.choice(len(z), people, p=weight / weight.sum())]):
+        exact = np.log(exact_weights(any_slope(), truth[None], signals, given)[0] / evidence)
+        over[i] = value_of(answers, said(signals, given), 0, truth, [0, 1], np.random.default_rng([7, i])) - exact
+    assert over.mean() < 3.7 * over.std() / people**0.5
+    ratio = np.exp(over)  # p(answers) / Z, whose tails are long where the posterior is missed
+    assert not spread or abs(ratio.mean() - 1) < 3.9 * ratio.std() / people**0.5
+
+
 def exact_gains(models, shares, draws, weights, signals, about_models):
     """I(v; y) of each signal by likelihood, for weighted draws."""
     p = [exact_yes(model, signals, z) for model, z in zip(models, draws, strict=True)]
@@ -158,9 +183,6 @@ def test_nuisance_parameters_are_averaged_over(which_threshold, about):
     assert one.max() > 0.05
     policy = about(which_threshold, some)
     assert policy.decide(which_threshold.task.nothing(1))[0].gain.nats > 0.05
-
-
-LATTICE = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 161), indexing="ij"), -1)
 
 
 def exact_gains_of_one(asked, signals, answers):

@@ -85,7 +85,17 @@ def test_decisions_are_kept_and_replayed(folder):
     (folder / "other.csv").write_text(DATA.replace("a,0,0,1", "a,0,0,0"))
     changed = run("next", folder, folder / "other.csv", "--replay", kept)
     assert changed.exit_code == 2
-    assert "participant a, block 2" in changed.output
+    assert "participant a: block 2 at" in changed.output
+
+
+def test_a_table_may_be_sorted_in_any_way(folder):
+    """The kept decisions are those of the same people, to the same bytes."""
+    header, *rows = DATA.splitlines()
+    (folder / "sorted.csv").write_text("\n".join([header, *reversed(rows), ""]))
+    assert run("next", folder, folder / "data.csv", "--out", folder / "one.json").exit_code == 0
+    again = run("next", folder, folder / "sorted.csv", "--replay", folder / "one.json")
+    assert again.exit_code == 0, again.output
+    assert "the same bytes" in again.stdout
 
 
 def test_another_seed_is_another_decision(folder):
@@ -147,6 +157,7 @@ def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
     assert result.exit_code == 0, result.output
     assert "a server waits 1e-09 s (policy_seconds of serve.toml)" in result.stdout.splitlines()[-1]
     assert "on stopping" in result.stdout
+    assert "paired, 20 simulated participants" in result.stdout
     for word in ("policy", "fixed", "difference", "stopping", "calibration", "a decision", "dapting is"):
         assert word in result.stdout or "not clear" in result.stdout
     kept = json.loads((folder / "run" / "adaptive.json").read_text())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from leaks import check_no_leak
-from test_memory import CarriesOn
+from test_memory import CarriesOn, fragile
 
 import tellapart as ta
 from tellapart.adaptive.candidates import Candidates
@@ -15,6 +15,7 @@ from tellapart.adaptive.gain import Gains
 from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.looking import best_row
 from tellapart.adaptive.playing import play
+from tellapart.adaptive.worth import worth
 from tellapart.parts import find_part
 from tellapart.question import Question, everything
 from tellapart.search.amortized import Amortized
@@ -141,6 +142,21 @@ def test_an_agent_with_memory_is_played_from_its_own_history():
     assert played.simulations.behavior.mask.all()
     assert played.probabilities.shape == (4, 3, 2)
     np.testing.assert_allclose(played.probabilities.sum(2), 1)
+
+
+@pytest.mark.parametrize("on_error", ["skip", "stop"])
+def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error):
+    """The plan never pays, so that nobody fails at it; what the policy gives does, and after two rewards some cannot choose."""
+    question = Question((fragile("raises", 2),), "estimate", on_error=on_error)
+    policy = replace(policy_for(question), plan=np.zeros((2, 2)))
+    if on_error == "stop":
+        with pytest.raises(ta.ModelError, match="failed in a simulation"):
+            worth(policy, 20, seed=1)
+        return
+    found = worth(policy, 20, seed=1)
+    assert found.dropped.policy > found.dropped.fixed == 0
+    assert found.policy.n == found.fixed.n == len(found.played) == 20 - found.dropped.policy
+    assert "too much luck" in found.dropped.first.error
 
 
 def test_a_search_that_knows_one_design_is_refused():

@@ -77,7 +77,8 @@ def history(n):
 def test_an_agent_goes_on_from_what_happened():
     n, design = 400, np.full((400, 3, 2), 0.5)
     theta = {"alpha": np.full(n, 0.5), "beta": np.full(n, 5.0)}
-    done = CarriesOn().go_on(theta, history(n), design, 2, np.random.default_rng(1), BANDIT)
+    done, failures = CarriesOn().go_on(theta, history(n), design, 2, np.random.default_rng(1), BANDIT)
+    assert not failures
     assert done.mask.all()
     np.testing.assert_array_equal(done.fields["choice"][:, :2], history(n).fields["choice"][:, :2])
     assert (done.fields["choice"][:, 2, 0] == 0).mean() > 0.85  # 0.92 by softmax(5 (1 - 0.5)) and more; 0.5 without memory
@@ -86,8 +87,47 @@ def test_an_agent_goes_on_from_what_happened():
 def test_an_agent_goes_on_alike_compiled_and_not():
     n, agent, design = 5, CarriesOn(), np.full((5, 3, 2), 0.5)
     theta = {"alpha": np.full(n, 0.3), "beta": np.full(n, 2.0)}
-    compiled = agent.go_on(theta, history(n), design, 2, np.random.default_rng(3), BANDIT)
-    seeds = np.random.default_rng(3).integers(0, 2**53, n)
-    plain = [agent._gone_on(np.array([0.3, 2.0]), history(n)[i], design[i], 2, int(seeds[i]), BANDIT) for i in range(n)]
+    compiled, _ = agent.go_on(theta, history(n), design, 2, np.random.default_rng(3), BANDIT)
+    rngs = [np.random.default_rng(int(seed)) for seed in np.random.default_rng(3).integers(0, 2**53, n)]
+    plain = [agent.go_on_one({"alpha": 0.3, "beta": 2.0}, history(n)[i], design[i], 2, rngs[i], BANDIT) for i in range(n)]
     np.testing.assert_array_equal(compiled.fields["choice"], Behavior.concatenate(plain).fields["choice"])
     np.testing.assert_array_equal(compiled.fields["reward"], Behavior.concatenate(plain).fields["reward"])
+
+
+def fragile(how, rewards=12):
+    """An agent that carries memory on, and after some rewards cannot choose if it learns fast: it raises, or has no probabilities."""
+
+    @ta.agent(name="fragile", parameters={"alpha": ta.Uniform(0, 1)}, resets=False)
+    class Fragile:
+        def start(self, arms):
+            return np.zeros(arms + 1)
+
+        def choose(self, state):
+            if state[2] > rewards and self.alpha > 0.9:
+                if how == "raises":
+                    raise ValueError("too much luck")
+                return np.array([2.0, 2.0])
+            return np.array([0.5, 0.5])
+
+        def learn(self, state, choice, reward):
+            state[2] += reward
+
+    return Fragile()
+
+
+@pytest.mark.parametrize("how", ["raises", "impossible"])
+def test_agents_who_cannot_go_on_are_failures_among_what_comes_back(how):
+    """Nothing is recorded of their block; the others go on as they would without them; and it can be seen again."""
+    agent, design, alpha = fragile(how), np.full((4, 3, 2), 1.0), np.array([0.1, 0.95, 0.5, 0.99])
+    past = history(4)
+    past.fields["reward"][:, :2] = 1
+    done, failures = agent.go_on({"alpha": alpha}, past, design, 2, np.random.default_rng(3), BANDIT)
+    assert sorted(failures) == [1, 3]
+    np.testing.assert_array_equal(done.mask[:, 2].all(-1), [True, False, True, False])
+    assert not done.mask[[1, 3], 2].any()
+    assert done.mask[:, :2].all()
+    others, _ = agent.go_on({"alpha": np.array([0.1, 0.2, 0.5, 0.2])}, past, design, 2, np.random.default_rng(3), BANDIT)
+    np.testing.assert_array_equal(done.fields["choice"][[0, 2]], others.fields["choice"][[0, 2]])
+    assert "line" in failures[1].where
+    with pytest.raises((ValueError, ta.ModelError), match=r"too much luck|does not give probabilities"):
+        eval(failures[1].reproduction, {"model": agent, "np": np, "task": BANDIT, "ta": ta})

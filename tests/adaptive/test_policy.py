@@ -32,6 +32,7 @@ def test_a_changed_decision_is_named(which_model):
     kept = record(which_model.decide(EVERYBODY), {"seed": 3})
     other = Behavior({"yes": 1 - EVERYBODY.fields["yes"]}, participants=EVERYBODY.participants)
     assert "participant a" in difference(kept, record(which_model.decide(other), {"seed": 3}))
+    assert "participant d: block 4 at" in difference(kept, record(which_model.decide(EVERYBODY[:3]), {"seed": 3}))
     assert "seed" in difference(kept, record(which_model.decide(EVERYBODY), {"seed": 4}))
 
 

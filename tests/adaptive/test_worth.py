@@ -82,6 +82,14 @@ def test_a_difference_that_is_not_clear_is_not_called_so(adapted, nats, se, verd
     assert replace(adapted, fixed=fixed, difference=Difference(nats, se)).verdict == verdict
 
 
+def test_what_is_wrong_with_posteriors_is_said_with_what_to_do(adapted):
+    assert adapted.doubts == ""
+    (first, *others) = adapted.parameters
+    wrong = replace(adapted, parameters=(replace(first, verdict="overconfident"), *others))
+    assert "any-slope.threshold: overconfident" in wrong.doubts
+    assert "steps in [search]" in wrong.to_json()["doubts"]
+
+
 def failing(on_error):
     """A question about people who cannot be simulated if their threshold is high and they are shown a signal that is."""
 

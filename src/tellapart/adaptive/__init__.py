@@ -8,6 +8,7 @@ What has to be learned, once for a study
 
 A decision
     belief.py           what is known of a participant so far: weighted draws of model and parameters
+    proposals.py        draws near a posterior whose density is known
     candidates.py       which blocks could come next, given those that were run
     gain.py, table.py   what a next block is expected to tell, by the law of answers
     by_answers.py       the way for blocks with few answers

@@ -4,7 +4,8 @@ The learned law (`answers.py`) gives the likelihood of the answers so far for an
 weighted by it: in the first blocks of an experiment that is all there is to do. Where the weight would rest on a few of them, draws are
 carried from the prior to the posterior in stages: weights p(answers | m, theta)^beta, with beta raised as far as enough draws share the
 weight; then draws are chosen anew by their weights and moved about by a random walk that leaves the tempered posterior as it is
-(Del Moral, Doucet & Jasra 2006). The product of the mean weights of all stages is the evidence of the model.
+(Del Moral, Doucet & Jasra 2006). The product of the mean weights of all stages is the evidence of the model. How much the data of a
+simulated participant tell is estimated by other draws, near those (`proposals.py`), so that it can be said in which direction it errs.
 
 All of it is a function of the answers and of a seed.
 """
@@ -20,6 +21,7 @@ from scipy.special import logsumexp
 
 from ..tasks.space import Floats
 from .answers import Answers
+from .proposals import Proposal, root_of_covariance, standard_normal
 
 DRAWS, LEAST = 1024, 60
 """Draws of each model that are carried on in stages, and on how many of them the weight must rest."""
@@ -88,20 +90,41 @@ def belief_after(answers: Answers, said: Said, rng: np.random.Generator) -> Beli
 
 
 def value_of(answers: Answers, said: Said, m: int, truth: Floats, asked: list[int], rng: np.random.Generator) -> float:
-    """log p(answers | v) / p(answers) of a participant of model number `m`.
+    """log p(answers | v) / p(answers) of a participant of model number `m`, by estimates whose average is not too high.
+
+    If v is the model alone, the evidence of all models is estimated without regard to who the participant is: what comes out is a
+    probability of each model, whatever the errors, and such a bound holds (Barber & Agakov 2003). Elsewhere too low an evidence would make
+    the value too high, and on average it is: E log Z < log E Z. So the truth takes the place of one of the draws by which p(answers) is
+    estimated. The truth is itself a draw from the posterior, so that E 1 / Z is 1 / p(answers), and E log Z is not too low, whatever the
+    law (Foster et al. 2020, adaptive contrastive estimation).
 
     Arguments:
         truth: Its parameters on the normal scale, (P,).
         asked: Which of them are asked about; none if v is the model alone. The others are averaged over.
     """
-    evidence = np.array([part[2] for part in _posteriors(answers, said, rng)])
+    if not len(said.rows):
+        return 0.0
+    parts, evidence = _posteriors(answers, said, rng), []
+    for k, ((draws, weights, _), child) in enumerate(zip(parts, rng.spawn(len(parts)), strict=True)):
+        evidence.append(_evidence(answers, k, said, Proposal.of(draws, weights), truth if asked and k == m else None, child))
     given = evidence[m]
-    if asked and len(said.rows):
+    if asked:
         z = truth[None] if len(asked) == len(truth) else answers.points[m].copy()
         z[:, asked] = truth[asked]
         score = _log_likelihood(answers, m, said, answers.known(m, z))
         given = logsumexp(score) - np.log(len(score))
-    return float(given - logsumexp(answers.question.log_prior + evidence)) if len(said.rows) else 0.0
+    return float(given - logsumexp(answers.question.log_prior + evidence))
+
+
+def _evidence(answers: Answers, m: int, said: Said, proposal: Proposal, truth: Floats | None, rng: np.random.Generator) -> float:
+    """A model's log evidence from draws of a proposal; if `truth` (P,) is given, it takes the place of one of them."""
+    if not proposal.centres.shape[1]:
+        return float(_log_likelihood(answers, m, said, np.zeros((1, 0)))[0])
+    z = proposal.drawn(DRAWS, rng)
+    if truth is not None:
+        z[0] = truth
+    weight = _log_likelihood(answers, m, said, answers.known(m, z)) + standard_normal(z) - proposal.log_density(z)
+    return float(logsumexp(weight) - np.log(len(z)))
 
 
 def _posteriors(answers: Answers, said: Said, rng: np.random.Generator) -> list[tuple[Floats, Floats, float]]:
@@ -184,10 +207,9 @@ def _systematic(log_weight: Floats, count: int, rng: np.random.Generator) -> NDA
 def _root(z: Floats, log_weight: Floats) -> Floats:
     """How far the steps of a random walk over weighted draws go: a root of a multiple of their covariance, (P, P)."""
     p = z.shape[1]
-    weight = np.exp(log_weight - logsumexp(log_weight))
-    centred = z - weight @ z
-    root = np.linalg.cholesky((centred * weight[:, None]).T @ centred + 1e-8 * np.eye(p)) if p else np.zeros((0, 0))
-    return np.asarray(root * (1.7 / max(1, p) ** 0.5))
+    if not p:
+        return np.zeros((0, 0))
+    return root_of_covariance(z, np.exp(log_weight - logsumexp(log_weight))) * (1.7 / p**0.5)
 
 
 def _some(z: Floats, weight: Floats, most: int) -> tuple[Floats, Floats]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..behavior import Behavior
 from ..models.simulation import Simulations
-from ..priors import on_normal_scale
 from ..question import Question, everything, which_model
 from ..tasks.base import Task
 from ..tasks.space import Floats
@@ -51,14 +50,15 @@ class ByAnswers:
 
     def values(self, simulations: Simulations, question: Question) -> Floats:
         """log p(v | y) / p(v) of simulated participants by the learned law, (N,)."""
-        values, models = np.zeros(len(simulations)), simulations.models
+        values, models, people = np.zeros(len(simulations)), simulations.models, simulations.parameters
         for i, m in enumerate(simulations.model):
-            priors = models[m].parameters
-            theta = {name: simulations.parameters[f"{models[m].name}.{name}"][[i]] for name in priors}
-            asked = [list(priors).index(name) for name in question.parameters(m)]
+            priors, name = models[m].parameters, models[m].name
+            columns = ((prior, f"{name}.{parameter}") for parameter, prior in priors.items())
+            truth = np.array([prior.to_normal(people[c][i], simulations.within[c][i] if prior.discrete else 0.5) for prior, c in columns])
+            asked = [list(priors).index(parameter) for parameter in question.parameters(m)]
             said = self._said(simulations.behavior[i], simulations.designs[i], self.task.blocks)
             rng = np.random.default_rng([self.seed, 81, self.task.blocks])
-            values[i] = value_of(self.answers, said, int(m), on_normal_scale(priors, theta, 1)[0], asked, rng)
+            values[i] = value_of(self.answers, said, int(m), truth, asked, rng)
         return values
 
     def about_parameters(self, simulations: Simulations) -> Floats:

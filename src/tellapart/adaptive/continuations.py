@@ -227,9 +227,9 @@ def with_block(
             agent = goes_on(model)
             if agent is None:
                 done, failed = attempt(model, parameters, designs[chosen], rng, task, None)
-                failures |= {int(chosen[i]): failure for i, failure in failed.items()}
             else:
-                done = agent.go_on(parameters, behavior[chosen], designs[chosen], block, rng, task)
+                done, failed = agent.go_on(parameters, behavior[chosen], designs[chosen], block, rng, task)
+            failures |= {int(chosen[i]): failure for i, failure in failed.items()}
             mask[chosen, block] = done.mask[:, block]
             for name, values in done.fields.items():
                 fields[name][chosen, block] = values[:, block]

@@ -39,12 +39,12 @@ class Decision:
 
 
 def record(decisions: Sequence[Decision | None], about: dict[str, Any]) -> str:
-    """Decisions as text; equal decisions are equal bytes.
+    """Decisions as text, in the order of participants' labels; equal decisions are equal bytes, however a table was sorted.
 
     Arguments:
         about: What they follow from beside the data: study, seed, the network.
     """
-    kept = [decision for decision in decisions if decision is not None]
+    kept = sorted((decision for decision in decisions if decision is not None), key=lambda one: one.participant)
     return json.dumps({**about, **listed(kept)}, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
@@ -61,7 +61,13 @@ def difference(kept: str, again: str) -> str | None:
     for key in sorted({*one, *other} - {"decisions"}):
         if one.get(key) != other.get(key):
             return f"{key}: {one.get(key)} then, {other.get(key)} now"
-    for a, b in zip(one["decisions"], other["decisions"], strict=False):
-        if a != b:
-            return f"participant {a['participant']}, block {a['block'] + 1}: {a['row']} then, {b['row']} now"
-    return f"{len(one['decisions'])} decisions then, {len(other['decisions'])} now"
+    then, now = ({decision["participant"]: decision for decision in part["decisions"]} for part in (one, other))
+    for label in (*then, *(label for label in now if label not in then)):
+        if then.get(label) != now.get(label):
+            return f"participant {label}: {_where(then.get(label))} then, {_where(now.get(label))} now"
+    return "the same decisions, written in another way"
+
+
+def _where(decision: dict[str, Any] | None) -> str:
+    """What was decided, in words."""
+    return "no decision" if decision is None else f"block {decision['block'] + 1} at {decision['row']}"

@@ -90,11 +90,14 @@ def play(
             probabilities[i, blocks], sd[i, blocks, : belief.draws[best].shape[1]] = belief.probabilities, belief.sd(best)
             ranks[i, blocks, : len(models[m].parameters)] = _ranks(belief, people, i, ties)
 
+    def heard(done: int, total: int, *_: str) -> None:
+        progress(block * n + done, task.blocks * n, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
+
     truth, seeds, (ties,) = [people.truth(m) for m in range(len(models))], rng.spawn(task.blocks), rng.spawn(1)
     for block in range(task.blocks):
         start = time.perf_counter()
         if adaptive:
-            for i, decision in enumerate(policy.decide(behavior, given, block)):
+            for i, decision in enumerate(policy.decide(behavior, given, block, heard)):
                 assert decision is not None
                 given[i, block] = decision.row
         seconds[:, block] = (time.perf_counter() - start) / n
@@ -104,7 +107,7 @@ def play(
         if failed and policy.way.question.on_error == "stop":
             raise next(iter(failed.values())).as_error()
         failures = {**failed, **failures}
-        progress(block + 1, task.blocks, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
+        heard(n, n)
     note(task.blocks)
     return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds, failures)
 

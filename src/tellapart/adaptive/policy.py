@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..behavior import Behavior
+from ..progress import Progress, unheard
 from ..question import Question
 from ..tasks.base import Task
 from ..tasks.space import Floats
@@ -55,7 +56,9 @@ class Policy:
     def task(self) -> Task:
         return self.way.task
 
-    def decide(self, behavior: Behavior, designs: ArrayLike | None = None, block: int | None = None) -> list[Decision | None]:
+    def decide(
+        self, behavior: Behavior, designs: ArrayLike | None = None, block: int | None = None, progress: Progress = unheard
+    ) -> list[Decision | None]:
         """The next block of each participant; None for those who have no block left.
 
         Arguments:
@@ -67,7 +70,11 @@ class Policy:
         people = whole(behavior, self.task)
         with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
             nexts = [blocks_run(people[i]) if block is None else block for i in range(len(behavior))]
-            return list(pool.map(lambda i: self._one(people[i], everybody[i], nexts[i]), range(len(behavior))))
+            decisions = []
+            for decision in pool.map(lambda i: self._one(people[i], everybody[i], nexts[i]), range(len(behavior))):
+                decisions.append(decision)
+                progress(len(decisions), len(behavior), "choosing next blocks")
+            return decisions
 
     def row(self, behavior: Behavior, designs: Floats, block: int) -> Floats:
         """The row of the next block, (V,), of one participant (1, B, T), after the first blocks of designs (B, V)."""

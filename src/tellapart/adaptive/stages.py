@@ -69,6 +69,7 @@ class StagesWorth:
         fixed: The same participants with one second stage for each winning model.
         right: How often the winning model was the true one.
         gain: Information about the parameters of the true model, of those whose winner was right in both: adaptive minus fixed, paired.
+        people: How many those are.
         dropped: How many participants are left out of both, since they could not be simulated at what they were given.
     """
 
@@ -76,6 +77,7 @@ class StagesWorth:
     fixed: Played
     right: float
     gain: Difference
+    people: int = 0
     dropped: int = 0
 
 
@@ -114,4 +116,5 @@ def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int
     change = policy.way.about_parameters(adaptive.simulations) - policy.way.about_parameters(fixed.simulations)
     change = change[right]
     spread = float(change.std(ddof=1) / len(change) ** 0.5) if len(change) > 1 else 0.0
-    return StagesWorth(adaptive, fixed, float(right.mean()), Difference(float(change.mean()) if len(change) else 0.0, spread), len(failed))
+    gain = Difference(float(change.mean()) if len(change) else 0.0, spread)
+    return StagesWorth(adaptive, fixed, float(right.mean()), gain, len(change), len(failed))

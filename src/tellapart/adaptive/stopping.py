@@ -23,7 +23,7 @@ from ..validation.rank_calibration import RankCalibration, calibrate_ranks
 from .playing import Played
 
 LEVEL = 0.01
-"""How often a right posterior may be complained about."""
+"""How often right posteriors may be complained about, of models and of all parameters together."""
 
 RANKS = 119
 """Ranks run from 0 to this."""
@@ -99,7 +99,8 @@ def calibration_after(
     people, everybody = played.simulations, np.arange(len(played))
     shares, rng = played.probabilities[everybody, blocks], np.random.default_rng([seed, 95])
     several = shares.shape[1] > 1
-    models = calibrate_models(people.model, np.log(np.maximum(shares, 1e-12)), LEVEL, rng) if several else None
+    level = LEVEL / (several + sum(len(model.parameters) for model in people.models))  # so many questions are put to them
+    models = calibrate_models(people.model, np.log(np.maximum(shares, 1e-12)), level, rng) if several else None
     parameters = []
     for m, model in enumerate(people.models):
         for p, name in enumerate(model.parameters):
@@ -107,5 +108,5 @@ def calibration_after(
             # a rank among weighted draws is a share; which of the 120 parts of (0, 1) it falls into is uniform if the posterior is right
             parts = np.minimum((ranks * (RANKS + 1)).astype(np.intp), RANKS)
             if len(parts) > 1:
-                parameters.append(calibrate_ranks(parts, RANKS, LEVEL, model.name, name))
+                parameters.append(calibrate_ranks(parts, RANKS, level, model.name, name))
     return models, tuple(parameters)

@@ -34,6 +34,9 @@ MATTERS = 0.03
 LIMIT, MOMENTS = 1.0, 8
 """How long a server waits for a decision unless it is told otherwise, in seconds; decisions by which it is said how long they take."""
 
+RIGHT = "no error found"
+"""What is said of a posterior of which nothing is wrong."""
+
 POINTS = 8
 """Numbers of blocks at which the two are compared, at most."""
 
@@ -77,7 +80,7 @@ class Worth:
         fixed: What they tell who are given the fixed design.
         difference: Policy minus fixed, paired.
         curve: After b blocks: b, policy, fixed, and their difference.
-        equal: After how many blocks the policy tells as much as the whole fixed design; None if never.
+        equal: From how many blocks on the policy tells as much as the whole fixed design; None if never.
         models, parameters: Are posteriors right on adaptively made data?
         seconds: The median and the 95th percentile of a decision's time, its share of that of all participants together.
         played: What participants were given by the policy, and what they did.
@@ -110,6 +113,16 @@ class Worth:
         return f"{text} Set policy_seconds = {np.ceil(2 * self.alone[1]):.0f}, or use a faster machine."
 
     @property
+    def doubts(self) -> str:
+        """What is to be done if posteriors are not right; empty if no error was found."""
+        verdicts = [*_verdicts(self.models, self.parameters), *_verdicts(self.stopped.models, self.stopped.parameters)]
+        wrong = sorted({one for one in verdicts if not one.endswith(RIGHT)})
+        if not wrong:
+            return ""
+        text = f"Posteriors are not right on adaptively made data ({', '.join(wrong)}), so that decisions are worse than they could be"
+        return f"{text}: give what is learned more steps in [search], then `tellapart design --fresh`."
+
+    @property
     def verdict(self) -> str:
         """ "worth it", "not worth it here", or "not clear"."""
         least, gain = max(MATTERS * self.fixed.nats, 0.01), self.difference
@@ -136,6 +149,7 @@ class Worth:
             "seconds": {"median": self.seconds[0], "p95": self.seconds[1], "alone": {"median": self.alone[0], "longest": self.alone[1]}},
             "policy_seconds": self.limit,
             "late": self.late,
+            "doubts": self.doubts,
             "dropped": self.dropped and self.dropped.to_json(),
             "designs": self.played.simulations.designs[:24].tolist(),
         }
@@ -178,14 +192,15 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
     pairs = {int(b): tuple(_points(policy, one, int(b)) for one in (adaptive, fixed)) for b in lengths}
     curve = tuple((b, one.estimate().nats, other.estimate().nats, one.minus(other)) for b, (one, other) in pairs.items())
     one, other = pairs[task.blocks]
-    enough = [b for b, nats, _, _ in curve if nats >= other.estimate().nats]
+    less = [i for i, (_, nats, _, _) in enumerate(curve) if nats < other.estimate().nats]
+    enough = curve[less[-1] + 1 if less else 0 :]  # from there on it is never less: to be as much once may be chance
     models, parameters = calibration_after(adaptive, np.full(len(adaptive), task.blocks, np.intp), seed)
     return Worth(
         one.estimate(),
         other.estimate(),
         one.minus(other),
         curve,
-        enough[0] if enough else None,
+        enough[0][0] if enough else None,
         stop(adaptive, question, stopping or Stopping(), seed),
         models,
         parameters,

@@ -129,8 +129,9 @@ def _describe(found: Worth, study: Study) -> list[str]:
         "not clear": "It is not clear whether adapting is worth it: simulate more participants with --n.",
     }[found.verdict]
     blocks, stopped = study.task.blocks, found.stopped
-    lines = [f"policy       {found.policy}", f"fixed        {found.fixed}", f"difference   {found.difference}, paired"]
-    if found.equal is not None and found.equal < blocks:
+    lines = [f"policy       {found.policy}", f"fixed        {found.fixed}"]
+    lines.append(f"difference   {found.difference}, paired, {found.policy.n} simulated participants")
+    if found.verdict == "worth it" and found.equal is not None and found.equal < blocks:
         lines.append(f"as much as   the fixed design after {found.equal} of {blocks} blocks")
     lines.append(f"stopping     {stopped.saved[0]:.2f} ± {stopped.saved[1]:.2f} of {blocks} blocks saved on average")
     if stopped.accuracy is not None:
@@ -140,7 +141,7 @@ def _describe(found: Worth, study: Study) -> list[str]:
     together = f"each, of {len(found.played)} made together"
     lines.append(f"a decision   {found.seconds[0]:.3f} s (median), {found.seconds[1]:.3f} s (95th percentile) {together}")
     lines += [f"dropped      {found.dropped}"] if found.dropped else []
-    return [*lines, f"{verdict} {found.late}".rstrip()]
+    return [*lines, " ".join(part for part in (verdict, found.doubts, found.late) if part)]
 
 
 def _calibration(models: ModelCalibration | None, parameters: Sequence[RankCalibration]) -> str:
@@ -161,7 +162,10 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
     found = stages_worth(result.policy(report), rule, people, start, report)
     if as_json:
-        return {"right": found.right, "gain": {"nats": found.gain.nats, "se": found.gain.se}, "dropped": found.dropped}
-    first = f"first stage  the winning model is the true one {100 * found.right:.0f} % of the time"
+        gain = {"nats": found.gain.nats, "se": found.gain.se, "n": found.people}
+        return {"right": found.right, "gain": gain, "dropped": found.dropped}
+    share = f"{100 * found.right:.0f} % of {n - found.dropped} simulated participants"
+    first = f"first stage  the winning model is the true one of {share}"
     left = f"\ndropped      {found.dropped} of {n} participants could not be simulated at what they were given" if found.dropped else ""
-    return f"{first}\nsecond stage {found.gain} over one block for all, repeated{left}"
+    second = f"second stage {found.gain} over one block for all, repeated: about the parameters of those {found.people}"
+    return f"{first}\n{second}{left}"

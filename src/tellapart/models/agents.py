@@ -33,13 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
-from ..errors import ModelError, nearest
+from ..errors import ModelError, TellapartError, nearest
 from ..priors import Prior, medians
 from ..tasks.base import Task
 from ..threads import in_threads
 from .at_task import AtTask
 from .base import Floats, LikelihoodModel, Model, Parameters
-from .failures import Failure, SimulationFailed
+from .failures import Failure, SimulationFailed, as_python, line_of, words
 from .kernel import Kernel, numbers_of, recorded, settings_of, theta_of
 from .live import LiveParticipant
 from .python import check_priors, options_of, simulate_each, simulate_person
@@ -104,30 +104,52 @@ class Agent(Model):
 
     def go_on(
         self, parameters: Parameters, behavior: Behavior, designs: Floats, block: int, rng: np.random.Generator, task: Task
-    ) -> Behavior:
-        """What participants with these parameters would do in a block, after what was recorded of them in the blocks before it.
+    ) -> tuple[Behavior, dict[int, Failure]]:
+        """What participants with these parameters would do in a block, after what was recorded of them in the blocks before it; and the
+        failures of those who could not be simulated, and did nothing in it.
 
         Arguments:
             parameters: Name to (N,).
             behavior: (N, B, T).
             designs: (N, B, V).
         """
-        theta, kernel, seeds = theta_of(self, parameters, len(designs)), self.at(task).simulator, rng.integers(0, 2**53, len(designs))
-        if kernel is not None:
-            with suppress(Exception):  # raised by compiled code, which does not say where: plain Python will
-                done, failed = kernel.go_on(theta, behavior, designs, block, seeds, task)
-                if not failed.any():
-                    return done
-        people = [self._gone_on(theta[i], behavior[i], designs[i], block, int(seeds[i]), task) for i in range(len(designs))]
-        return Behavior.concatenate(people)
+        theta, seeds = theta_of(self, parameters, len(designs)), rng.integers(0, 2**53, len(designs))
+        done, failed = self._compiled(theta, behavior, designs, block, seeds, task)
+        failures = dict[int, Failure]()
+        for i in map(int, np.flatnonzero(failed)):  # by compiled code, which does not say why: plain Python will
+            values, seed = dict(zip(self.parameters, theta[i].tolist(), strict=True)), int(seeds[i])
+            try:
+                done.write([i], self.go_on_one(values, behavior[i], designs[i], block, np.random.default_rng(seed), task))
+            except Exception as error:
+                where = error.where if isinstance(error, TellapartError) else line_of(error)
+                history = as_python(_until(behavior[i], block))
+                failures[i] = Failure(self.name, values, designs[i].tolist(), seed, words(error), where, "go_on_one", block, history)
+        return done, failures
 
-    def _gone_on(self, theta: Floats, behavior: Behavior, design: Floats, block: int, seed: int, task: Task) -> Behavior:
-        """The same for one participant, in plain Python."""
-        person = self.live(dict(zip(self.parameters, theta, strict=True)), task, seed)
-        draw = _outcomes_of(task, self.at(task).rules, design, seed, np.random.default_rng(seed))
-        done = Behavior(behavior.fields, behavior.mask & (np.arange(behavior.shape[1]) < block)[:, None])
+    def _compiled(
+        self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task
+    ) -> tuple[Behavior, NDArray[np.bool_]]:
+        """What participants do in a block by compiled code, and of whom it does not say it: all if there is none, (N,)."""
+        done, failed, kernel = _until(behavior, block), np.ones(len(designs), bool), self.at(task).simulator
+        if kernel is None:
+            return done, failed
+        with suppress(Exception):  # raised by compiled code, which does not say by whom
+            return kernel.go_on(theta, behavior, designs, block, seeds, task)
+        for i in range(len(designs)):
+            one = slice(i, i + 1)
+            with suppress(Exception):
+                part, failed[one] = kernel.go_on(theta[one], behavior[one], designs[one], block, seeds[one], task)
+                done.write(one, part)
+        return done, failed
+
+    def go_on_one(
+        self, parameters: Mapping[str, float], behavior: Behavior, design: Floats, block: int, rng: np.random.Generator, task: Task
+    ) -> Behavior:
+        """The same for one participant (1, B, T), in plain Python; with the seed that `rng` was made with, as for `simulate_one`."""
+        seed, done = _seed_of(rng), _until(behavior, block)
+        draw = _outcomes_of(task, self.at(task).rules, design, seed, rng)
         lengths = [*[behavior.shape[2]] * block, task.lengths(design[None])[0, block]]
-        _play(person, done, design, lengths, block, draw)
+        _play(self.live(parameters, task, seed), done, design, lengths, block, draw)
         return done
 
     def live(self, parameters: Mapping[str, float], task: Task, seed: int = 0) -> LiveParticipant:
@@ -217,6 +239,12 @@ def _play(
                 total += person.log_probability(now) if block < given else 0.0
                 person.learn(now, now)
     return total
+
+
+def _until(behavior: Behavior, block: int) -> Behavior:
+    """A copy of what was recorded before a block."""
+    recorded = behavior.mask & (np.arange(behavior.shape[1]) < block)[:, None]
+    return Behavior({name: values.copy() for name, values in behavior.fields.items()}, recorded, behavior.participants)
 
 
 def _seed_of(rng: np.random.Generator) -> int:

@@ -33,7 +33,9 @@ class Failure:
         seed: `np.random.default_rng(seed)` makes it fail again, with these parameters and this design.
         error: What went wrong.
         where: The line of the model's code, if it raised.
-        call: The method to call again: "simulate_one" for a model of one participant at a time, else "simulate".
+        call: The method to call again: "simulate_one" for a model of one participant at a time, "go_on_one" for an agent that goes on
+            from what was recorded, else "simulate".
+        block, history: For an agent that goes on, the number of the block, and Python that makes what was recorded before it.
     """
 
     model: str
@@ -43,6 +45,8 @@ class Failure:
     error: str
     where: str | None = None
     call: str = "simulate"
+    block: int = 0
+    history: str = ""
 
     def as_error(self) -> ModelError:
         """The failure as a message that can be acted on."""
@@ -57,9 +61,16 @@ class Failure:
     @property
     def reproduction(self) -> str:
         """Python that fails again, for a `model` and a `task`."""
-        value, design = ("{}", f"{self.design}") if self.call == "simulate_one" else ("np.array([{}])", f"[{self.design}]")
+        value, design = ("np.array([{}])", f"[{self.design}]") if self.call == "simulate" else ("{}", f"{self.design}")
         parameters = ", ".join(f"'{name}': {value.format(repr(number))}" for name, number in self.parameters.items())
-        return f"model.{self.call}({{{parameters}}}, np.array({design}), np.random.default_rng({self.seed}), task)"
+        history, block = (f"{self.history}, ", f"{self.block}, ") if self.history else ("", "")
+        return f"model.{self.call}({{{parameters}}}, {history}np.array({design}), {block}np.random.default_rng({self.seed}), task)"
+
+
+def as_python(behavior: Behavior) -> str:
+    """Python that makes a behavior."""
+    fields = ", ".join(f"'{name}': np.array({values.tolist()})" for name, values in behavior.fields.items())
+    return f"ta.Behavior({{{fields}}}, np.array({behavior.mask.tolist()}))"
 
 
 class SimulationFailed(Exception):

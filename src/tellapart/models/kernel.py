@@ -162,14 +162,16 @@ class Kernel:
     def go_on(
         self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task
     ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do in a block after what was recorded of those before it, and who could not be simulated, (N,)."""
+        """What participants do in a block after what was recorded before it, and who could not be simulated and did nothing, (N,)."""
         responses, outcomes, mask = recorded(task, behavior)
         responses, outcomes, mask = responses.copy(), outcomes.copy(), mask.copy()
         lengths, score = np.zeros(behavior.shape[:2], np.int64), np.zeros(len(behavior))
         lengths[:, :block], lengths[:, block] = task.trials, task.lengths(designs)[:, block]
         mask[:, block:] = False
         self._run(None, task, block, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
-        return as_behavior(task, responses, outcomes, mask), np.isnan(score)
+        failed = np.isnan(score)
+        mask[failed, block:] = False
+        return as_behavior(task, responses, outcomes, mask), failed
 
     def _run(self, threads: int | None, task: Task, given: int, *arrays: NDArray[Any]) -> None:
         whole, numbers = tuple(map(np.ascontiguousarray, arrays)), numbers_of(task)

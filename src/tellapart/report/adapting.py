@@ -27,13 +27,14 @@ def in_words(adaptive: Mapping[str, Any]) -> str:
     text = f"{verdict}: {policy['nats']:.2f} nats in the place of {fixed['nats']:.2f}"
     text += f" ({gain['nats']:+.3f} ± {gain['se']:.3f}, paired, {policy['n']} simulated participants)."
     stopping, blocks = adaptive["stopping"], adaptive["curve"][-1]["blocks"]
-    if adaptive["equal_after_blocks"] is not None and adaptive["equal_after_blocks"] < blocks:
+    if adaptive["verdict"] == "worth it" and (adaptive["equal_after_blocks"] or blocks) < blocks:
         text += f" It tells as much as the fixed design after {adaptive['equal_after_blocks']} of {blocks} blocks."
     if dropped := adaptive.get("dropped"):
         left = f"{dropped['policy']} of {dropped['of']} participants could not be simulated at what they were given"
         text += f" {left}, and {dropped['fixed']} not at the recommended design; they are left out of both."
-    text += f" {late}" if (late := adaptive.get("late")) else ""
-    return text + f" Stopping when enough is known saves {stopping['saved']:.1f} of {blocks} blocks on average."
+    text += "".join(f" {adaptive[key]}" for key in ("doubts", "late") if adaptive.get(key))
+    saved = f"{stopping['saved']:.2f} ± {stopping['se']:.2f}"
+    return f"{text} Stopping when enough is known saves {saved} of {blocks} blocks on average. Bars: the standard error of the difference."
 
 
 def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
@@ -41,7 +42,8 @@ def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
     blocks = [point["blocks"] for point in curve]
     with canvas(WIDE, 2.5) as (figure, axes):
         for key, colour, label in (("policy", OURS, "chosen for each participant"), ("fixed", HABIT, "the recommended design for all")):
-            axes.plot(blocks, [point[key] for point in curve], "o-", color=colour, label=label)
+            errors = [point["difference"]["se"] for point in curve] if key == "policy" else None
+            axes.errorbar(blocks, [point[key] for point in curve], errors, fmt="o-", color=colour, label=label, capsize=2)
         axes.set(xlabel="blocks", ylabel="information, nats")
         axes.legend(frameon=False)
         return figure
