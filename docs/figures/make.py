@@ -50,15 +50,21 @@ def loose_bounds():
 
 
 def recognised():
-    """How many of 100 people are recognised, with customary and with recommended questions; from docs/numbers/discounting.json."""
+    """How many of 100 people are recognised, with customary, recommended and adaptive questions; from docs/numbers/discounting.json."""
     kept = json.loads((HERE.parent / "numbers" / "discounting.json").read_text())
-    ours, theirs = 100 * kept["recommended"]["accuracy"], 100 * np.mean([one["accuracy"] for one in kept["customary"]])
-    with canvas(WIDE, 1.9) as (figure, axes):
-        bars = axes.barh([1, 0], [theirs, ours], 0.6, color=["white", OURS], edgecolor=[HABIT, OURS], hatch=["///", ""])
+    rows = [
+        ("customary questions", np.mean([one["accuracy"] for one in kept["customary"]]), "white", HABIT, "///"),
+        ("recommended questions", kept["recommended"]["accuracy"], OURS, OURS, ""),
+        ("chosen for each person", kept["adaptive"]["accuracy"], OURS, INK, ""),
+    ]
+    names, shares, fills, edges, hatches = zip(*rows, strict=True)
+    places = np.arange(len(rows))[::-1]
+    with canvas(WIDE, 2.3) as (figure, axes):
+        bars = axes.barh(places, 100 * np.array(shares), 0.6, color=fills, edgecolor=edges, hatch=hatches)
         axes.axvline(100 / 3, color=GREY, ls=":", lw=1.2)
-        axes.text(100 / 3, 1.45, "guessing", color=GREY, ha="center", fontsize=9)
-        axes.bar_label(bars, [f"{theirs:.0f}", f"{ours:.0f}"], padding=4, fontweight="bold")
-        axes.set_yticks([1, 0], ["customary questions", "recommended questions"])
+        axes.text(100 / 3, places[0] + 0.45, "guessing", color=GREY, ha="center", fontsize=9)
+        axes.bar_label(bars, [f"{100 * share:.0f}" for share in shares], padding=4, fontweight="bold")
+        axes.set_yticks(places, names)
         axes.set_xlim(0, 100)
         axes.set_xlabel("people of 100 who are recognised")
         return figure
