@@ -6,14 +6,15 @@
     python benchmarks/adaptive.py retention [N]       power or exponential, 20 intervals: ours, exact greedy, random; N participants (200)
     python benchmarks/adaptive.py bandits [N] [S] [NAME …]  the paper's four studies, or those named (discriminate, wslts, aeg, gls),
                                                       adaptive minus fixed, N participants (60), S steps (1500)
+    python benchmarks/adaptive.py nuisance [N]        one parameter asked about, others nuisance: regret and ± at N moments (24)
     python benchmarks/adaptive.py calibration [N]     ranks and reliability on adaptively made data, N participants (300)
 
 What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew. Numbers are printed as they come, so that a run that is
 stopped has told something.
 
 Takes 24 minutes for discounting with 500 participants, a minute for speed, 6 minutes for regret (all measured beside other work);
-minutes for retention; 9 minutes of one core for calibration, 3 of them for what is learned first; hours for all bandits, whose networks are
-trained first (4 minutes of one core for aeg's).
+minutes for retention and for nuisance; 9 minutes of one core for calibration, 3 of them for what is learned first; hours for all bandits,
+whose networks are trained first (4 minutes of one core for aeg's).
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.special import logsumexp
+import torch
+from scipy.special import expit, logsumexp
 from takes import say
+from torch import Tensor, nn
 
 import tellapart as ta
+from tellapart.adaptive.answers import Answers
 from tellapart.adaptive.by_answers import ByAnswers
+from tellapart.adaptive.codes import Codes
 from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.looking import Effort
 from tellapart.adaptive.playing import Played, play
@@ -47,9 +52,11 @@ from tellapart.search.amortized import Amortized
 ROOT = Path(__file__).parents[1]
 for example in ("discounting", "retention"):
     sys.path.insert(0, str(ROOT / "examples" / example))
+sys.path.insert(0, str(ROOT / "tests" / "adaptive"))
 
 import discounting as money  # noqa: E402
 import retention as recall  # noqa: E402
+from yes_no import Signals, model_of  # noqa: E402
 
 BATCH = 50
 """Participants that are decided for together."""
@@ -294,6 +301,67 @@ def report_calibration(played: Played, question: Question) -> None:
         print("   " + "; ".join(f"{part.model}.{part.parameter}: {part.verdict}, p = {part.p:.3f}" for part in parameters), flush=True)
 
 
+def says_yes(z: Floats, signals: Floats) -> Floats:
+    """The probability of yes, by a threshold, a slope and lapses on the normal scale (J, 3), to signals (C,), (C, J)."""
+    lapse, slope = expit(z[:, 2] - 2.5), np.exp(0.7 + 0.7 * z[:, 1])
+    return np.asarray(lapse / 2 + (1 - lapse) * expit(slope * (signals[:, None] - z[:, 0])))
+
+
+class LapsingLaw(nn.Module):
+    """The same as a law of answers, not learned but known."""
+
+    def forward(self, z: Tensor, x: Tensor) -> Tensor:
+        lapse, slope = torch.sigmoid(z[..., 2] - 2.5), torch.exp(0.7 + 0.7 * z[..., 1])
+        yes = lapse / 2 + (1 - lapse) * torch.sigmoid(slope * (3 * x[..., 0] - z[..., 0]))
+        return torch.stack([torch.log1p(-yes), torch.log(yes)], -1)
+
+
+def gains_of_one(z: Floats, asked: int, signals: Floats, given: Floats, shown: Floats) -> Floats:
+    """I(parameter number `asked`; answer | answers given) of signals `shown`, summed over the points of a lattice (J, 3)."""
+    log_weight = -0.5 * (z**2).sum(1)
+    for signal, answer in zip(signals, given, strict=True):
+        yes = says_yes(z, np.array([signal]))[0]
+        log_weight += np.log(yes if answer else 1 - yes)
+    weight = np.exp(log_weight - log_weight.max())
+    some = weight > 1e-10
+    z, weight = z[some], weight[some] / weight[some].sum()
+    level = np.unique(z[:, asked], return_inverse=True)[1]
+    of_v, gains = np.bincount(level, weight), []
+    for signal in shown:
+        yes = says_yes(z, np.array([signal]))[0]
+        gains.append(entropy(weight @ yes) - of_v @ entropy(np.bincount(level, weight * yes) / np.maximum(of_v, 1e-300)))
+    return np.array(gains)
+
+
+def nuisance(n: int = 24) -> None:
+    """One of threshold, slope and lapses is asked about, the others are nuisance; the truth is summed over a lattice of all three."""
+    line, parameters = np.linspace(-4, 4, 49), ("threshold", "slope", "lapse")
+    lattice = np.stack(np.meshgrid(line, line, line, indexing="ij"), -1).reshape(-1, 3)
+    model, task = model_of("lapsing", {name: ta.Normal(0, 1) for name in parameters}, lambda p: 1.0)(), Signals(blocks=60)
+    for name in ("lapse", "slope"):
+        question, rng, rows = Question((model,), "estimate", about=(f"lapsing.{name}",)), np.random.default_rng(5), []
+        codes = Codes.of(task)
+        assert codes is not None
+        answers = Answers(task, question, codes, 3)
+        answers.laws = nn.ModuleList([LapsingLaw()])
+        policy = Policy(ByAnswers(answers, question, 3), np.zeros((60, 1)))
+        for _ in range(n):
+            truth, count, designs, people = rng.standard_normal((1, 3)), int(rng.integers(6, 41)), np.zeros((60, 1)), task.nothing(1)
+            near = np.clip(truth[0, 0] + rng.normal(0, 0.7, count), -3, 3)
+            designs[:count, 0] = np.where(rng.random(count) < 0.6, near, rng.uniform(-3, 3, count))
+            people.fields["yes"][0, :count, 0] = rng.random(count) < says_yes(truth, designs[:count, 0])[:, 0]
+            people.mask[0, :count] = True
+            (decision,) = policy.decide(people, designs)
+            assert decision is not None
+            shown, given = np.append(np.linspace(-3, 3, 61), decision.row[0]), people.fields["yes"][0, :count, 0]
+            exact = gains_of_one(lattice, parameters.index(name), designs[:count, 0], given, shown)
+            rows.append((exact[:-1].max(), exact[-1], decision.gain.nats, decision.gain.se))
+        best, chosen, said, se = np.array(rows).T
+        within, covered = (best - chosen < np.maximum(0.005, 0.02 * best)).sum(), (np.abs(said - chosen) <= 2 * se).sum()
+        off = f"said - exact {np.mean(said - chosen):+.5f} on average, {np.abs(said - chosen).max():.5f} at most, of {chosen.mean():.4f}"
+        print(f"{name}: below 0.005 nats or 2 % at {within} of {n}, within two standard errors at {covered}; {off}", flush=True)
+
+
 def asked_about_models(question: Question) -> Question:
     """The question about models alone."""
     return Question(question.models, "discriminate", question.prior)
@@ -301,7 +369,7 @@ def asked_about_models(question: Question) -> Question:
 
 def main() -> None:
     """Run what is named."""
-    ways = {f.__name__: f for f in (discounting, speed, regret, retention, bandits, calibration)}
+    ways = {f.__name__: f for f in (discounting, speed, regret, retention, bandits, nuisance, calibration)}
     if len(sys.argv) < 2 or sys.argv[1] not in ways:
         sys.exit(__doc__)
     ways[sys.argv[1]](*(int(word) if word.isdigit() else word for word in sys.argv[2:]))

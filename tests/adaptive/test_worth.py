@@ -17,8 +17,10 @@ from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
 from tellapart.adaptive.stopping import Stopping, calibration_after, stop
 from tellapart.adaptive.worth import worth
+from tellapart.cli.adapting import _describe
 from tellapart.information.estimate import Difference
 from tellapart.question import Question
+from tellapart.report.adapting import in_words
 from tellapart.search.amortized import Amortized
 
 PEOPLE = 120
@@ -80,6 +82,26 @@ def test_a_difference_that_is_not_clear_is_not_called_so(adapted, nats, se, verd
     """Below 0 by chance is no reason to advise against adapting: 0.2 nats may be behind -0.05 ± 0.14."""
     fixed = replace(adapted.fixed, nats=2.0)
     assert replace(adapted, fixed=fixed, difference=Difference(nats, se)).verdict == verdict
+
+
+def test_what_is_not_worth_it_is_said_with_its_error_and_the_number_of_people(adapted):
+    """On the screen and in the report; and nothing is said of blocks after which adapting had told as much."""
+    same = replace(adapted, difference=Difference(0.001, 0.004))
+    printed, written = "\n".join(_describe(same, ta.Study(Signals(), any_slope(), "estimate"))), in_words(same.to_json())
+    for text in (printed, written):
+        assert "not worth it here" in text
+        assert "+0.001 ± 0.004" in text
+        assert f"{PEOPLE} simulated participants" in text
+        assert "as much as" not in text
+    assert "as much as" in in_words(adapted.to_json())
+
+
+def test_to_tell_as_much_once_by_chance_is_not_to_tell_as_much(which_threshold):
+    """From the number of blocks that is named on, the policy is never below the whole fixed design."""
+    found = worth(Policy(which_threshold.way, np.zeros((6, 1))), 12, seed=4)
+    fixed, later = found.fixed.nats, [nats for b, nats, _, _ in found.curve if b >= (found.equal or 7)]
+    assert all(nats >= fixed for nats in later)
+    assert found.equal is not None or found.curve[-1][1] < fixed
 
 
 def test_what_is_wrong_with_posteriors_is_said_with_what_to_do(adapted):

@@ -73,7 +73,7 @@ class Policy:
             decisions = []
             for decision in pool.map(lambda i: self._one(people[i], everybody[i], nexts[i]), range(len(behavior))):
                 decisions.append(decision)
-                progress(len(decisions), len(behavior), "choosing next blocks")
+                progress(len(decisions), len(behavior))
             return decisions
 
     def row(self, behavior: Behavior, designs: Floats, block: int) -> Floats:

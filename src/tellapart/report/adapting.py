@@ -45,7 +45,7 @@ def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
             errors = [point["difference"]["se"] for point in curve] if key == "policy" else None
             axes.errorbar(blocks, [point[key] for point in curve], errors, fmt="o-", color=colour, label=label, capsize=2)
         axes.set(xlabel="blocks", ylabel="information, nats")
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
         return figure
 
 
