@@ -66,9 +66,13 @@ def warnings_of(found: Analysis) -> Iterator[str]:
         else:
             yield f"{words} Frequencies say which model is the best of these, not that it is good."
     yield from _about_flags(found)
-    if found.evidence.se.max() > 0.2:
-        most = float(found.evidence.se.max())
-        yield f"The log evidence of some people is uncertain: standard errors of up to {most:.2f}{beyond(most)}."
+    unsure, most = np.flatnonzero(found.evidence.se.max(1) > 0.2), float(found.evidence.se.max())
+    if len(unsure):
+        who = f"{', '.join(str(found.participants[n]) for n in unsure[:5])}{', …' * (len(unsure) > 5)}"
+        yield (
+            f"The log evidence of {counted(len(unsure), 'participant')} is uncertain ({who}): standard errors of up to"
+            f" {most:.2f}{beyond(most)}."
+        )
     if found.failed:
         yield (
             f"{found.failed:,} of the people who were simulated for this could not be simulated, and were left out or replaced: all of it"
