@@ -274,3 +274,23 @@ def test_the_posterior_names_parameters_at_the_edge_of_the_prior(result, monkeyp
     table = result.posterior(simulate(result, 3), draws=20).to_table()
     followed = table["probability.aeg"] >= 0.1
     assert (table["doubtful"].str.startswith("aeg.epsilon beyond") == followed).all()
+
+
+def test_the_same_data_twice_are_named(result):
+    people = simulate(result, 6)
+    copied = people[[0, 1, 2, 3, 4, 5, 2, 2]]
+    copied = ta.Behavior(copied.fields, copied.mask, np.arange(8))
+    said = [one for one in result.analyse(copied, settings=QUICK).warnings if "the same to the last trial" in one]
+    assert said == ["The data of 3 people are the same to the last trial: 2, 6, 7. Was somebody's file copied? Each is counted."]
+
+
+def test_groups_that_are_not_compared_are_counted(result):
+    """All of them if there are too many to list, and people who are in none."""
+    evidence, question = PeopleEvidence(np.random.default_rng(0).normal(size=(45, 2)), np.zeros((45, 2))), result.study.question
+    effects = ta.random_effects(evidence.log_evidence, question.names)
+
+    def compared(labels):
+        return by_groups("g", np.array(labels, object), question, evidence, effects, "1/K each", 0).not_compared
+
+    assert compared([f"g{n % 9}" for n in range(45)]).endswith("not g0 5, g1 5, g2 5, g3 5, g4 5, g5 5, g6 5, g7 5, … (9 in all)")
+    assert compared(["a"] * 20 + ["b"] * 20 + ["c"] * 2 + [""] * 3) == "groups of fewer than 5 people: c (2); 3 participants in no group"

@@ -85,8 +85,9 @@ def by_groups(
     names, counts = np.unique(texts[texts != ""], return_counts=True)
     labels = [str(label) for label in names[counts >= FEW_IN_GROUP]]
     if not 2 <= len(labels) <= MOST_GROUPS:
-        sizes = ", ".join(f"{label} {count}" for label, count in list(zip(names, counts, strict=True))[:MOST_GROUPS])
-        return Comparison(name, False, not_compared=f"it takes 2 to {MOST_GROUPS} groups of {FEW_IN_GROUP} or more people, not {sizes}")
+        sizes = [f"{label} {count}" for label, count in zip(names, counts, strict=True)]
+        listed = ", ".join(sizes[:MOST_GROUPS]) + f", … ({len(sizes)} in all)" * (len(sizes) > MOST_GROUPS)
+        return Comparison(name, False, not_compared=f"it takes 2 to {MOST_GROUPS} groups of {FEW_IN_GROUP} or more people, not {listed}")
     who = {label: texts == label for label in labels}
     frequencies = None
     if effects is not None:
@@ -101,8 +102,10 @@ def by_groups(
         for difference in compare_groups(fitted[first][model], fitted[second][model], (first, second))
     ]
     small = [f"{label} ({count})" for label, count in zip(names, counts, strict=True) if count < FEW_IN_GROUP]
-    left_out = f"groups of fewer than {FEW_IN_GROUP} people: {', '.join(small)}" if small else ""
-    return Comparison(name, False, frequencies, None, tuple(differences), left_out)
+    left_out = [f"groups of fewer than {FEW_IN_GROUP} people: {', '.join(small)}"] if small else []
+    nowhere = int((texts == "").sum())
+    left_out += [f"{counted(nowhere, 'participant')} in no group"] if nowhere else []
+    return Comparison(name, False, frequencies, None, tuple(differences), "; ".join(left_out))
 
 
 def by_conditions(

@@ -15,8 +15,8 @@ from .power_parameters import SimulatedPeople
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
 
-DRAWS = 500
-"""Posterior draws of each simulated person."""
+DRAWS, AT_ONCE = 500, 64
+"""Posterior draws of each simulated person, and of how many people they are made at once: of all of them it takes gigabytes."""
 
 
 def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Generator) -> tuple[Counts, Floats]:
@@ -34,7 +34,8 @@ def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats
     simulated = alone.simulate(estimator.task, designs, len(designs), rng)
     names = list(question.parameters(m))
     first = names.index(name)
-    draws = network_evidence(estimator, simulated.behavior, simulated.designs, DRAWS).draws[question.names[m]]
+    inputs = estimator.inputs(simulated.behavior, simulated.designs)
+    draws = estimator.draws(inputs, m, DRAWS, np.random.default_rng(0), at_once=AT_ONCE)  # of this model alone
     order = [first, *(p for p in range(len(names)) if p != first)]
     return SimulatedPeople(
         f"{question.names[m]}.{name}", question.parameters(m)[name], alone.theta(simulated)[:, first].astype(np.float64), draws[..., order]

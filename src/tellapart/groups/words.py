@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .analysis import Analysis
 
 
+FEW_TRIALS = 10
+"""Fewer trials of a person say little."""
+
 SURE = 0.95
 """The probability from which on a model is said to be the most frequent one (protected exceedance), or somebody's."""
 
@@ -52,9 +55,10 @@ def warnings_of(found: Analysis) -> Iterator[str]:
     """What a reader must know before believing the rest."""
     if found.left_out:
         yield (f"Left out ({len(found.left_out)}): " + "; ".join(f"{one.participant} ({one.reason})" for one in found.left_out[:5]) + ".")
-    few = [f"{found.participants[n]} ({_recorded(found, int(n))})" for n in np.flatnonzero(found.trials < 10)]
+    few = [f"{found.participants[n]} ({_recorded(found, int(n))})" for n in np.flatnonzero(found.trials < FEW_TRIALS)]
     if few:
-        yield f"Fewer than 10 trials, which say little, are there of {len(few)}: {', '.join(few[:5])}."
+        yield f"Fewer than {FEW_TRIALS} trials, which say little, are there of {len(few)}: {', '.join(few[:5])}."
+    yield from _about_copies(found)
     if found.prediction.alarm:
         words = f"The models do not describe this group (p = {found.prediction.group.p:.3f}); worst is '{found.prediction.worst}'."
         if found.prediction.odd_outcomes:
@@ -62,9 +66,13 @@ def warnings_of(found: Analysis) -> Iterator[str]:
         else:
             yield f"{words} Frequencies say which model is the best of these, not that it is good."
     yield from _about_flags(found)
-    if found.evidence.se.max() > 0.2:
-        most = float(found.evidence.se.max())
-        yield f"The log evidence of some people is uncertain: standard errors of up to {most:.2f}{beyond(most)}."
+    unsure, most = np.flatnonzero(found.evidence.se.max(1) > 0.2), float(found.evidence.se.max())
+    if len(unsure):
+        who = f"{', '.join(str(found.participants[n]) for n in unsure[:5])}{', …' * (len(unsure) > 5)}"
+        yield (
+            f"The log evidence of {counted(len(unsure), 'participant')} is uncertain ({who}): standard errors of up to"
+            f" {most:.2f}{beyond(most)}."
+        )
     if found.failed:
         yield (
             f"{found.failed:,} of the people who were simulated for this could not be simulated, and were left out or replaced: all of it"
@@ -90,6 +98,21 @@ def _recorded(found: Analysis, n: int) -> str:
     """How many trials somebody has, and whether these are the first ones: who stopped has missed nothing in between."""
     count, planned, mask = int(found.trials[n]), int(found.trials[n] + found.missed[n]), found.behavior.mask[n].ravel()
     return f"stopped after {count} of {planned}" if count < planned and mask[:count].all() else f"{count}"
+
+
+def _about_copies(found: Analysis) -> Iterator[str]:
+    """People with the same data to the last outcome, where outcomes vary: chance hardly gives these twice."""
+    behavior, outcomes = found.behavior, [name for name in found.behavior.fields if name in found.prediction.outcomes]
+    alike: dict[bytes, list[str]] = {}
+    for n, label in enumerate(found.participants):
+        mask = behavior.mask[n]
+        varied = any(len(np.unique(behavior.fields[name][n][mask])) > 1 for name in outcomes)
+        if varied and mask.sum() >= FEW_TRIALS:
+            data = b"".join([mask.tobytes(), *(values[n].tobytes() for values in behavior.fields.values())])
+            alike.setdefault(data, []).append(f"{label}")
+    for labels in (labels for labels in alike.values() if len(labels) > 1):
+        who = f"{', '.join(labels[:5])}{', …' * (len(labels) > 5)}"
+        yield f"The data of {len(labels)} people are the same to the last trial: {who}. Was somebody's file copied? Each is counted."
 
 
 def _about_flags(found: Analysis) -> Iterator[str]:
