@@ -47,7 +47,8 @@ use = "models:slow"
 use = "models:other"
 [search]
 simulations = 10000
-steps = 20
+steps = 8
+batch = 512
 survey = 16
 survey_simulations = 50
 finalists = 2

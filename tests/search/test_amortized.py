@@ -59,7 +59,7 @@ def told(tmp_path_factory):
     return ta.find_design(TELL, tmp_path_factory.mktemp("told"))
 
 
-@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000}], ids=["stream", "budget"])
+@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000, "steps": 8, "batch": 512}], ids=["stream", "budget"])
 def test_a_stopped_search_goes_on_to_the_same_bytes(tmp_path, settings, told, monkeypatch):
     monkeypatch.setattr("tellapart.search.learning.CHECKPOINT_EVERY", 7)
     study = ta.Study(TASK, TELL.models, search=replace(SMALL, **settings), seed=3)
@@ -104,7 +104,7 @@ def test_the_budget_is_kept(tmp_path):
             made.append(len(parameters["phi"]))
             return super().simulate(parameters, designs, rng, task)
 
-    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=20, simulations=10_000, baselines=10)), tmp_path)
+    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=8, batch=512, simulations=10_000, baselines=10)), tmp_path)
     assert 0.8 * 10_000 < sum(made) <= 1.1 * 10_000
 
 
