@@ -96,8 +96,9 @@ def printed(*arguments):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """The address of a Dask cluster of another process."""
+    """The address of a local Dask cluster: one other process."""
     with dask_workers("local:1") as workers:
+        assert len(workers.client.nthreads()) == 1
         yield workers.client.scheduler.address
 
 

@@ -221,12 +221,6 @@ def test_one_failure_in_ten_thousand(cluster, study, tmp_path):
             )
 
 
-def test_a_local_cluster():
-    with dask_workers("local:1") as workers:
-        assert len(workers.client.nthreads()) == 1
-        assert list(workers.map(product, [(2, 3), (4, 5)])) == [6, 20]
-
-
 @pytest.mark.parametrize("address", ["local:many", "local:0", "local", "tcp://127.0.0.1:1", "nowhere.json", "::"])
 def test_addresses_that_lead_nowhere(address, monkeypatch):
     import distributed
