@@ -57,7 +57,7 @@ SMALLER = {
     "adapt": "--n 20",
     "curve": "--n 200 --points 2",
     "exact": "--n 60",
-    "power": "--n 100",
+    "power": "--n 300",
     "serve": "--port 0",  # whatever else listens on this machine
     "validate": "--n 100 --exact 0 --reader 0",
 }

@@ -134,6 +134,15 @@ def test_doctor_knows_what_is_installed():
     assert "cores" in run("doctor").stdout
 
 
+def test_doctor_changes_nothing():
+    """In a process of its own: numba's threads, once started, would give torch as many as there are cores."""
+    code = "import torch; from tellapart.cli import app; app(['doctor'], standalone_mode=False); print(torch.get_num_threads())"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "torch uses 1 threads, numba 2" in done.stdout
+    assert done.stdout.splitlines()[-1] == "1"
+
+
 def test_simulate_one_model(folder):
     result = result_of("simulate", folder, "--design", DESIGN, "--n", 3, "--model", "aeg", "--out", folder / "data.csv")
     assert result["models"] == ["aeg"]
