@@ -43,11 +43,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def threads_of_torch():
-    """No test leaves torch with other threads: on busy cores two of them take ten times as long as one."""
+    """No test leaves torch with more threads: on busy cores two of them take ten times as long as one."""
 
     def count():
-        return sys.modules["torch"].get_num_threads() if "torch" in sys.modules else None
+        return sys.modules["torch"].get_num_threads() if "torch" in sys.modules else int(os.environ["OMP_NUM_THREADS"])
 
     before = count()
     yield
-    assert before is None or count() == before
+    assert count() <= before
