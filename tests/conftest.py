@@ -4,35 +4,53 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: processes of a parallel run would fight over cores
 sys.path.insert(0, str(Path(__file__).parent))
 
 LONG = (
     "test_pages.py",
-    "test_skipping.py",
-    "groups/test_people.py",
-    "search/test_amortized.py",
-    "adaptive/test_worth.py",
     "contracts/test_contracts.py",
     "test_tutorial.py",
+    "search/test_amortized.py",
     "test_workers.py",
-    "test_notebooks.py",
+    "test_skipping.py",
+    "adaptive/test_worth.py",
     "models/test_agents.py",
+    "groups/test_people.py",
+    "test_testing.py",
     "estimators/test_posterior.py",
     "validation/test_calibration.py",
     "server/test_browser.py",
-    "test_testing.py",
-    "validation/test_reader.py",
-    "groups/test_commands.py",
-    "server/test_robust.py",
-    "adaptive/test_commands.py",
-    "search/test_questions.py",
+    "paper/test_bayesopt.py",
+    "groups/test_refine.py",
     "report/test_page.py",
+    "test_cli.py",
+    "server/test_api.py",
+    "adaptive/test_commands.py",
+    "search/test_readings.py",
+    "search/test_questions.py",
+    "validation/test_reader.py",
+    "server/test_robust.py",
+    "contracts/test_where_parts_come_from.py",
 )
-"""Files that take more than half a minute, longest first."""
+"""Files that take more than 20 seconds, longest first."""
 
 
 def pytest_collection_modifyitems(items):
     """Long files come first, so that in the end no process is left alone with one of them."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path, len(LONG)))
+
+
+@pytest.fixture(autouse=True)
+def threads_of_torch():
+    """No test leaves torch with more threads: on busy cores two of them take ten times as long as one."""
+
+    def count():
+        return sys.modules["torch"].get_num_threads() if "torch" in sys.modules else int(os.environ["OMP_NUM_THREADS"])
+
+    before = count()
+    yield
+    assert count() <= before

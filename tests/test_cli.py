@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Study, simulate_models, understand
@@ -132,6 +133,13 @@ def test_doctor_knows_what_is_installed():
     known = result_of("doctor")
     assert all(known[name]["works"] for name in ("tellapart", "Python", "torch", "numba", "SQLite"))
     assert "cores" in run("doctor").stdout
+
+
+def test_doctor_starts_no_threads():
+    """Those of numba, once started, would give torch as many as there are cores."""
+    before = torch.get_num_threads()
+    assert f"torch uses {before} threads" in run("doctor").stdout
+    assert torch.get_num_threads() == before
 
 
 def test_simulate_one_model(folder):

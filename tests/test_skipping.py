@@ -65,10 +65,17 @@ use = "models:sound"
 on_error = "skip"
 """
 
-SMALL = (
-    "steps = 30\nsurvey = 16\nsurvey_simulations = 60\nfinalists = 2\nfinalist_simulations = 400\nbaselines = 2\nbaseline_simulations = 60"
-)
-BUDGET = f"simulations = 10000\n{SMALL}"
+SMALL = """
+steps = 30
+batch = 64
+survey = 16
+survey_simulations = 60
+finalists = 2
+finalist_simulations = 400
+baselines = 2
+baseline_simulations = 60
+"""
+BUDGET = "simulations = 10000" + SMALL.replace("steps = 30", "steps = 8").replace("batch = 64", "batch = 512")
 BAYESOPT = 'method = "bayesopt"\nevaluations = 3\ninitial = 2\nfinalists = 1\nbaselines = 1\ndraws = 1500\nheld_out = 500\nepochs = 1'
 DESIGN = "0.3,0.6"
 
@@ -89,8 +96,9 @@ def printed(*arguments):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """The address of a Dask cluster with two workers."""
-    with dask_workers("local:2") as workers:
+    """The address of a local Dask cluster: one other process."""
+    with dask_workers("local:1") as workers:
+        assert len(workers.client.nthreads()) == 1
         yield workers.client.scheduler.address
 
 
@@ -121,7 +129,7 @@ def test_every_command_goes_through(tmp_path, search, monkeypatch):
     designed(folder, "--workers", "1")
     if search == SMALL:
         assert json.loads(printed("curve", folder, "--n", 2000, "--points", 2, "--json"))["curve"]
-    printed("validate", folder, "--n", 300, "--exact", 100, "--reader", 600)
+    printed("validate", folder, "--n", 100, "--exact", 50, "--reader", 300)
     pd.read_csv(folder / "data.csv").query("participant < 50").to_csv(folder / "data.csv", index=False)
     printed("posterior", folder, folder / "data.csv", "--out", folder / "who.csv", "--draws", 20)
     assert len(pd.read_csv(folder / "who.csv")) == 50
@@ -237,7 +245,7 @@ def truncated(simulations, d):
 def test_the_bound_stays_a_bound_where_a_part_of_the_prior_fails(tmp_path):
     """On the same participants, by no more than four standard errors above the information that is left; taken for the whole prior, it
     would be 0.03 nats, many times as much, above it."""
-    search = ta.Amortized(steps=400, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
+    search = ta.Amortized(steps=250, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
     study, n = ta.Study(NoisyReadings(), Fainthearted(), "estimate", search=search, on_error="skip"), 8000
     estimator = search.find(ta.Job(study.task, study.question, 1, Journal(tmp_path))).estimator
     for d in (1.0, 2.0, 3.0):

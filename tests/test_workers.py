@@ -47,7 +47,8 @@ use = "models:slow"
 use = "models:other"
 [search]
 simulations = 10000
-steps = 20
+steps = 8
+batch = 512
 survey = 16
 survey_simulations = 50
 finalists = 2
@@ -218,12 +219,6 @@ def test_one_failure_in_ten_thousand(cluster, study, tmp_path):
             study.models[0].simulate_one(
                 failure["parameters"], np.array(failure["design"]), np.random.default_rng(failure["seed"]), study.task
             )
-
-
-def test_a_local_cluster():
-    with dask_workers("local:1") as workers:
-        assert len(workers.client.nthreads()) == 1
-        assert list(workers.map(product, [(2, 3), (4, 5)])) == [6, 20]
 
 
 @pytest.mark.parametrize("address", ["local:many", "local:0", "local", "tcp://127.0.0.1:1", "nowhere.json", "::"])

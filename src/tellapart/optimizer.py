@@ -15,6 +15,7 @@ References:
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any, Iterable, Literal
 
 import torch
@@ -92,11 +93,14 @@ def orthogonal(matrices: Tensor) -> Tensor:
     tall = matrices.shape[-2] > matrices.shape[-1]
     wide = matrices.mT if tall else matrices
     wide = wide / (wide.norm(dim=(-2, -1), keepdim=True) + 1e-12)
-    square, product = wide @ wide.mT, torch.eye(wide.shape[-2], device=wide.device)
     a, b, c = COEFFICIENTS
+    square = wide @ wide.mT
+    turns: list[Tensor] = []
     for _ in range(TURNS):
+        if turns:
+            square = turns[-1] @ square @ turns[-1]
         turn = c * (square @ square) + b * square
         turn.diagonal(dim1=-2, dim2=-1).add_(a)
-        product, square = turn @ product, turn @ square @ turn
-    found: Tensor = product @ wide
+        turns.append(turn)
+    found: Tensor = reduce(lambda product, turn: turn @ product, turns) @ wide
     return found.mT if tall else found

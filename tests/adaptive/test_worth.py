@@ -23,8 +23,17 @@ from tellapart.question import Question
 from tellapart.report.adapting import in_words
 from tellapart.search.amortized import Amortized
 
-PEOPLE = 120
-"""Simulated participants; the difference that is looked for is then about five standard errors."""
+PEOPLE = 90
+"""Simulated participants; the difference that is looked for is then more than four standard errors."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_rows_and_draws():
+    """A signal is one number: what tells most is found among few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tellapart.adaptive.by_answers.EVERYWHERE", 48)
+        patch.setattr("tellapart.adaptive.by_answers.SOME", 64)
+        yield
 
 
 def quick(policy):
@@ -62,7 +71,7 @@ def test_adapting_is_not_worth_it_where_the_plan_cannot_be_bettered(which_thresh
     """One block: the plan is the best first signal, and there is nothing to adapt to."""
     first = which_threshold.decide(which_threshold.task.nothing(1))[0]
     plan = np.repeat(np.array(first.row)[None], 6, axis=0)
-    cut = worth(Policy(which_threshold.way, plan), 10, seed=3)
+    cut = worth(Policy(which_threshold.way, plan), 3, seed=3)
     assert abs(cut.curve[0][3].nats) < 1e-9
     same = replace(cut, difference=cut.curve[0][3])
     assert same.verdict == "not worth it here"
@@ -127,20 +136,20 @@ def failing(on_error):
 def test_who_fails_at_what_the_policy_gives_is_left_out_of_both_and_counted(which_threshold, about):
     """The fixed design shows everybody a signal of 0, at which nobody fails; who is left is compared with themselves."""
     low = Policy(about(which_threshold, failing("skip")).way, np.zeros((6, 1)))
-    found = worth(quick(low), 40, seed=5)
+    found = worth(quick(low), 24, seed=5)
     high = found.dropped.policy
     assert high > 0
-    assert (found.dropped.fixed, found.dropped.replaced, found.dropped.of) == (0, 0, 40)
-    assert found.policy.n == found.fixed.n == len(found.played) == 40 - high
+    assert (found.dropped.fixed, found.dropped.replaced, found.dropped.of) == (0, 0, 24)
+    assert found.policy.n == found.fixed.n == len(found.played) == 24 - high
     assert found.dropped.difference.nats < found.difference.nats
     assert found.to_json()["dropped"]["first"]["error"] == "ValueError: too high"
-    assert f"{high} of 40 participants could not be simulated" in str(found.dropped)
+    assert f"{high} of 24 participants could not be simulated" in str(found.dropped)
 
 
 def test_who_fails_stops_the_comparison_if_the_study_says_so(which_threshold, about):
     low = Policy(about(which_threshold, failing("stop")).way, np.zeros((6, 1)))
     with pytest.raises(ta.ModelError, match="failed in a simulation"):
-        worth(quick(low), 40, seed=5)
+        worth(quick(low), 24, seed=5)
 
 
 def test_posteriors_stay_calibrated_on_adaptive_data(adapted):
@@ -167,10 +176,10 @@ def test_participants_stop_when_enough_is_known(which_threshold, adapted):
 
 def test_models_are_calibrated_when_participants_stop(which_model):
     """Stated probability and how often it came true; 5 standard errors."""
-    played = worth(which_model, 60, seed=4, stopping=Stopping(sure=0.7)).played
+    played = worth(which_model, 40, seed=4, stopping=Stopping(sure=0.7)).played
     stopped = stop(played, which_model.way.question, Stopping(sure=0.7))
-    stated = played.probabilities[np.arange(60), stopped.blocks].max(1)
-    assert abs(stopped.accuracy - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).sum()) / 60
+    stated = played.probabilities[np.arange(40), stopped.blocks].max(1)
+    assert abs(stopped.accuracy - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).sum()) / 40
     assert stopped.models.verdict == "no error found"
 
 

@@ -217,13 +217,29 @@ print(json.dumps({
 }))
 """
 
+CHECK = """
+import tellapart.testing as t
+from tellapart.parts import find_part
+task = ta.BernoulliBandit(2, 2, 6)
+t.check_encoder(find_part("encoder", "counter"), task)
+t.check_search(find_part("search", "middle")(), task, ta.Question((ta.AEG(), find_part("model", "stayer")())))
+print(json.dumps([str(finding) for finding in t.check_model(find_part("model", "stayer")(), task).findings]))
+"""
+
+OTHER = """
+from tellapart.testing import check_task
+study = ta.Study.from_file(sys.argv[2])
+check_task(study.task)
+print(json.dumps([study.task.name, study.search.build(study.task, study.question).name]))
+"""
+
 
 def python(code, *arguments, path):
-    """Run Python with `path` first on its search path; what it printed last."""
+    """Run Python with `path` first on its search path; what it printed in its last two lines."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(Path(tellapart.__file__).parents[1])])}
     done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return [json.loads(line) for line in done.stdout.strip().splitlines()[-2:]]
 
 
 @pytest.fixture(scope="module")
@@ -249,20 +265,12 @@ def installed(tmp_path_factory):
 
 def test_an_installed_package_adds_a_model_an_encoder_and_a_search(installed, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
-    used = python(USE, tmp_path, path=installed)
+    used, checked = python(USE + CHECK, tmp_path, path=installed)
     assert used["classes"] == ["staying.models", "staying.searches", "staying.encoders"]
     assert abs(used["nats"]) < 1
     assert used["same"]
     assert 'use = "stayer"' in used["toml"]
     assert 'encoder = "counter"' in used["toml"]
-    checked = python(
-        "import json, tellapart as ta, tellapart.testing as t; from tellapart.parts import find_part\n"
-        "task = ta.BernoulliBandit(2, 2, 6)\n"
-        "t.check_encoder(find_part('encoder', 'counter'), task)\n"
-        "t.check_search(find_part('search', 'middle')(), task, ta.Question((ta.AEG(), find_part('model', 'stayer')())))\n"
-        "print(json.dumps([str(f) for f in t.check_model(find_part('model', 'stayer')(), task).findings]))",
-        path=installed,
-    )
     assert checked == []
 
 
@@ -275,19 +283,11 @@ def test_one_new_file_in_its_folder_is_all_it_takes(tmp_path):
     (package / "search" / "middle.py").write_text(SEARCH)
     (package / "estimators" / "half.py").write_text(ESTIMATOR)
     (package / "tasks" / "coins.py").write_text(TASK)
-    study = tmp_path / "study"
-    study.mkdir()
-    (study / "study.toml").write_text(STUDY)
-    used = python(USE, study, path=tmp_path)
+    for name, study in (("study", STUDY), ("coins", COINS)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.toml").write_text(study)
+    used, names = python(USE + OTHER, tmp_path / "study", tmp_path / "coins", path=tmp_path)
     assert used["package"].startswith(str(tmp_path))
     assert used["classes"] == ["tellapart.models.stayer", "tellapart.search.middle", "tellapart.networks.counter"]
     assert used["same"]
-    (study / "study.toml").write_text(COINS)
-    names = python(
-        "import json, sys, tellapart as ta\nfrom tellapart.testing import check_task\nstudy = ta.Study.from_file(sys.argv[1])\n"
-        "check_task(study.task)\n"
-        "print(json.dumps([study.task.name, study.search.build(study.task, study.question).name]))",
-        study,
-        path=tmp_path,
-    )
     assert names == ["coins", "half"]

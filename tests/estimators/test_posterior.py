@@ -22,7 +22,7 @@ DESIGN = np.array([[2.0]])
 
 
 def readings(name, parameters, mean, fails=None):
-    """A model whose readings have unit noise around mean(parameters), with its likelihood."""
+    """A model whose readings have unit noise around mean(parameters), with its likelihood; those of who fails are no numbers."""
 
     def log_likelihood(values, behavior, designs, task):
         residual = behavior.fields["reading"] - mean(values)[:, None, None]
@@ -30,9 +30,8 @@ def readings(name, parameters, mean, fails=None):
 
     @ta.model(name=name, parameters=parameters, vectorised=True, log_likelihood=log_likelihood)
     def simulate(values, designs, rng, task):
-        if fails is not None and fails(values).any():
-            raise ValueError("not with these")
-        return {"reading": mean(values)[:, None, None] + rng.standard_normal((len(designs), task.blocks, task.trials))}
+        reading = mean(values)[:, None, None] + rng.standard_normal((len(designs), task.blocks, task.trials))
+        return {"reading": reading if fails is None else np.where(fails(values)[:, None, None], np.nan, reading)}
 
     return simulate()
 

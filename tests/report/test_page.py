@@ -71,9 +71,9 @@ def page(content):
 
 @pytest.fixture(scope="module")
 def other(content):
-    """The page of a study with a prior and failures, of which nothing was rounded or moved."""
+    """The page of a study with a prior and failures, of which nothing was checked, rounded or moved."""
     question = Question((WSLTS(), AEG()), "both", prior=(0.8, 0.2))
-    return render(replace(content, question=question, failures=[{"model": "aeg"}] * 3, rounded=None, moved=()))
+    return render(replace(content, question=question, failures=[{"model": "aeg"}] * 3, validation=None, rounded=None, moved=()))
 
 
 class Reader(HTMLParser):

@@ -59,7 +59,7 @@ def told(tmp_path_factory):
     return ta.find_design(TELL, tmp_path_factory.mktemp("told"))
 
 
-@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000}], ids=["stream", "budget"])
+@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000, "steps": 8, "batch": 512}], ids=["stream", "budget"])
 def test_a_stopped_search_goes_on_to_the_same_bytes(tmp_path, settings, told, monkeypatch):
     monkeypatch.setattr("tellapart.search.learning.CHECKPOINT_EVERY", 7)
     study = ta.Study(TASK, TELL.models, search=replace(SMALL, **settings), seed=3)
@@ -104,7 +104,7 @@ def test_the_budget_is_kept(tmp_path):
             made.append(len(parameters["phi"]))
             return super().simulate(parameters, designs, rng, task)
 
-    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=20, simulations=10_000, baselines=10)), tmp_path)
+    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=8, batch=512, simulations=10_000, baselines=10)), tmp_path)
     assert 0.8 * 10_000 < sum(made) <= 1.1 * 10_000
 
 
@@ -114,7 +114,7 @@ def searched(tmp_path_factory):
 
     @cache
     def search(goal, models, steps, estimator):
-        how = ta.Amortized(estimator=estimator, steps=steps, survey_simulations=200, finalist_simulations=500, **FEW)
+        how = ta.Amortized(estimator=estimator, steps=steps, survey_simulations=50, finalist_simulations=500, **FEW)
         study = ta.Study(SHORT, models, goal, search=how)
         return study, find(study, tmp_path_factory.mktemp(goal))
 
@@ -124,10 +124,10 @@ def searched(tmp_path_factory):
 @pytest.mark.parametrize(
     ("goal", "models", "floor", "steps", "estimator"),
     [
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, 200, ta.PosteriorEstimator),
-        ("estimate", (ta.AEG(),), 0.9, 250, ta.PosteriorEstimator),
-        ("both", (ta.WSLTS(), ta.AEG()), 0.85, 200, ta.PosteriorEstimator),
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, 400, ta.NWJEstimator),
+        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, 120, ta.PosteriorEstimator),
+        ("estimate", (ta.AEG(),), 0.9, 160, ta.PosteriorEstimator),
+        ("both", (ta.WSLTS(), ta.AEG()), 0.85, 130, ta.PosteriorEstimator),
+        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, 300, ta.NWJEstimator),
     ],
 )
 def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, models, floor, steps, estimator):
@@ -143,7 +143,7 @@ def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, m
 
 
 def test_information_grows_with_trials_and_blocks(searched):
-    _, found = searched("estimate", (ta.AEG(),), 250, ta.PosteriorEstimator)
+    _, found = searched("estimate", (ta.AEG(),), 160, ta.PosteriorEstimator)
     curve = {(p.blocks, p.trials): p.information.nats for p in information_curve(found.estimator, found.design, n=2000, points=3)}
     assert curve[2, 6] > curve[1, 6] > curve[1, 2]
     assert curve[2, 6] > curve[2, 2]

@@ -26,7 +26,7 @@ def trained(question, steps):
 @pytest.mark.parametrize(
     ("question", "steps", "n", "gap"),
     [
-        pytest.param(NUISANCE, 250, 500, 0.15, id="a nuisance parameter"),
+        pytest.param(NUISANCE, 160, 500, 0.15, id="a nuisance parameter"),
         pytest.param(PRIOR, 400, 1500, 0.15, id="a prior over models"),
         pytest.param(NUISANCE, 700, 1500, 0.03, id="a nuisance parameter, trained to the end", marks=pytest.mark.slow),
         pytest.param(PRIOR, 2500, 1500, 0.03, id="a prior over models, trained to the end", marks=pytest.mark.slow),

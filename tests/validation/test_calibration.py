@@ -309,7 +309,7 @@ def test_a_sum_at_its_end_has_the_probability_of_its_end():
 @pytest.mark.parametrize("alike", [0.5, 0.1])
 def test_the_exponent_that_is_said_to_be_noticed_is_noticed_nine_times_in_ten(alike):
     rng, level = np.random.default_rng(8), 1e-3
-    log_q = log_softmax(np.log(np.maximum(rng.dirichlet([alike] * 3, 1000), 1e-9)), -1)
+    log_q = log_softmax(np.log(np.maximum(rng.dirichlet([alike] * 3, 500), 1e-9)), -1)
     for exponent in noticeable(log_q, level):
         truth = log_softmax(exponent * log_q, -1)
         noticed = [surprise(log_q, log_q, drawn_from(truth, rng), rng, 200)[1] <= level for _ in range(200)]

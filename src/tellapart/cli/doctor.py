@@ -47,7 +47,9 @@ def _machine() -> Iterator[tuple[str, bool, str]]:
 
     from ..threads import available_cores
 
-    yield "cores", True, f"{available_cores()}; torch uses {torch.get_num_threads()} threads, numba {numba.get_num_threads()}"
+    # `numba.get_num_threads` would start its threads, and give torch as many
+    numbers = f"torch uses {torch.get_num_threads()} threads, numba {numba.config.NUMBA_NUM_THREADS}"
+    yield "cores", True, f"{available_cores()}; {numbers}"
     cuda = torch.cuda.is_available()
     yield "graphics card", cuda, torch.cuda.get_device_name(0) if cuda else "none is needed; networks are small and train on processors"
     try:

@@ -21,7 +21,6 @@ from typing import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 from scipy.stats import norm
 
 from ..information.estimate import Floats
@@ -94,8 +93,8 @@ def calibrate_models(
         foretold: What plain statistics make of each model beyond q, (n, M), for the last n participants.
     """
     log_q = np.asarray(log_probabilities, dtype=np.float64)
-    log_q = np.maximum(log_q - logsumexp(log_q, axis=-1, keepdims=True), -40.0)
-    log_q -= logsumexp(log_q, axis=-1, keepdims=True)
+    log_q = np.maximum(log_q - _log_sum(log_q), -40.0)
+    log_q -= _log_sum(log_q)
     size = log_q.shape[1]
     t, score = surprise(log_q, log_q, model, rng)
     one_each = np.eye(size)[: size if size > 2 else 1]
@@ -126,7 +125,7 @@ def surprise(log_q: Floats, values: Floats, model: NDArray[np.intp], rng: np.ran
 
     def tilted(t: float) -> Floats:
         scaled = log_q + t * values
-        return np.asarray(scaled - logsumexp(scaled, axis=-1, keepdims=True))
+        return np.asarray(scaled - _log_sum(scaled))
 
     def excess(t: float) -> float:
         return float((np.exp(tilted(t)) * values).sum()) - observed
@@ -198,10 +197,16 @@ def reliability(
 def _tempered(log_q: Floats, t: float) -> tuple[float, float, float]:
     """The logarithm of E e^{t s}, s being the score under q; and the mean and variance of s under q^(1 + t)."""
     scaled = (1.0 + t) * log_q
-    total = logsumexp(scaled, axis=-1, keepdims=True)
+    total = _log_sum(scaled)
     p = np.exp(scaled - total)
     mean = (p * log_q).sum(-1)
     return float(total.sum()), float(mean.sum()), float(((p * log_q**2).sum(-1) - mean**2).sum())
+
+
+def _log_sum(log_values: Floats) -> Floats:
+    """log of the sum of exp over models, (N, M) to (N, 1), not all -inf. Tens of times as fast as scipy's logsumexp for few numbers."""
+    largest = log_values.max(-1, keepdims=True)
+    return np.asarray(largest + np.log(np.exp(log_values - largest).sum(-1, keepdims=True)))
 
 
 def zero_of(function: Callable[[float], float]) -> float:
