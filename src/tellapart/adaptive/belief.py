@@ -209,7 +209,7 @@ def _root(z: Floats, log_weight: Floats) -> Floats:
     p = z.shape[1]
     if not p:
         return np.zeros((0, 0))
-    return root_of_covariance(z, np.exp(log_weight - logsumexp(log_weight))) * (1.7 / p**0.5)
+    return np.asarray(root_of_covariance(z, np.exp(log_weight - logsumexp(log_weight))) * (1.7 / p**0.5))
 
 
 def _some(z: Floats, weight: Floats, most: int) -> tuple[Floats, Floats]:

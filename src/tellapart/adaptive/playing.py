@@ -90,7 +90,7 @@ def play(
             probabilities[i, blocks], sd[i, blocks, : belief.draws[best].shape[1]] = belief.probabilities, belief.sd(best)
             ranks[i, blocks, : len(models[m].parameters)] = _ranks(belief, people, i, ties)
 
-    def heard(done: int, total: int, *_: str) -> None:
+    def heard(done: int, total: int, stage: str = "", detail: str = "") -> None:
         progress(block * n + done, task.blocks * n, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
 
     truth, seeds, (ties,) = [people.truth(m) for m in range(len(models))], rng.spawn(task.blocks), rng.spawn(1)
