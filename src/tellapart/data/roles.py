@@ -7,6 +7,7 @@ a name after its last dot, as what was nested in JSON has. Where two columns cou
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Iterable, Sequence
 
 from .collect import FILE_PERSON
@@ -71,7 +72,7 @@ def _alike(one: Texts, other: Texts, ordered: bool) -> bool:
     """Do two columns sort rows in the same way, and into the same order if it matters? Of words nobody knows the order."""
     pairs = set(zip(one.tolist(), other.tolist(), strict=True))
     numbers = sorted((a, b) for a, b in ((number(a), number(b)) for a, b in pairs) if a is not None and b is not None)
-    turned = ordered and any(b > later for (_, b), (_, later) in zip(numbers, numbers[1:], strict=False))
+    turned = ordered and any(b > later for (_, b), (_, later) in pairwise(numbers))
     return len(pairs) == len(set(one.tolist())) == len(set(other.tolist())) and not turned
 
 
