@@ -345,7 +345,9 @@ class DesignResult:
 
         if isinstance(data, Behavior):
             data = Understanding(self.study.task.check(data), ())
-        return data if isinstance(data, Understanding) else understand(data, self.study.task, self.study.data, as_played=as_played)
+        if isinstance(data, Understanding):
+            return data.as_played() if as_played else data
+        return understand(data, self.study.task, self.study.data, as_played=as_played)
 
 
 def evaluate_designs(

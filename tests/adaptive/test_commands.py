@@ -142,7 +142,9 @@ def test_blocks_still_to_come_are_those_of_the_participants_own_order(folder):
     (folder / "served.csv").write_text(f"{header}a,1,0,0,0,1,0.5\na,0,1,0,0,0,1.5\nb,2,0,0,0,1,1\nb,1,1,0,0,1,2\n")
     behavior = ta.Behavior({"yes": [[[1], [0]], [[1], [1]]]}, participants=["a", "b"])
     each = np.stack([[[0.5], [1.5], result.design[2]], [[1.0], [2.0], result.design[0]]])
-    assert result.next_design([folder / "served.csv"]) == result.next_design(behavior, designs=each)
+    decisions = result.next_design(behavior, designs=each)
+    assert result.next_design([folder / "served.csv"]) == decisions
+    assert result.next_design(ta.understand([folder / "served.csv"], result.study.task)) == decisions  # read as designed
 
 
 def test_orders_of_play_go_on_as_they_began():

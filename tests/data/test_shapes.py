@@ -658,3 +658,27 @@ def test_every_column_that_is_not_used_is_named(tmp_path):
     rows = [(*r.values(), 0, 500) for r in rows_of(simulate(THREE))]
     found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "art", "ice"], rows)], THREE)
     assert reading(found, "not used") == "art, ice"
+
+
+def test_two_columns_whose_names_differ_by_signs_alone_are_two(tmp_path):
+    """Neither is dropped: which of them is meant is asked, and the answer counts."""
+    behavior = simulate(THREE)
+    rows = [list(row.values()) for row in rows_of(behavior)]
+    rows = [[*row[:3], 2 - row[3], *row[3:]] for row in rows]
+    path = write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "Choice ", "reward"], rows)
+    with pytest.raises(TableError) as error:
+        understand([path], THREE)
+    assert [option for _, option in error.value.questions[0].answers] == ["--columns choice=choice", "--columns choice=Choice"]
+    found = understand([path], THREE, TableSettings(columns={"choice": "Choice"}))
+    assert_same(found.behavior, behavior)
+    assert "choice" in reading(found, "not used")
+
+
+def test_one_column_that_two_files_write_otherwise_is_one(tmp_path):
+    behavior, folder = simulate(THREE), tmp_path / "people"
+    folder.mkdir()
+    headers = ["participant", "block", "trial", "choice", "reward"], ["Participant", "Block", "Trial", "Choice", "Reward "]
+    for n, header in enumerate(headers):
+        some = behavior[np.arange(len(behavior)) % 2 == n]
+        write(folder / f"{n}.csv", header, [list(row.values()) for row in rows_of(some)])
+    assert len(understand([folder], THREE).behavior) == len(behavior)

@@ -162,13 +162,16 @@ def test_the_interval_that_is_to_be_narrow_is_as_sure_as_was_said(folder, monkey
         (("power", "STUDY", "--frequencies", "wslts=0.5"), "no frequencies of the models"),
         (("power", "STUDY", "--frequencies", "wslts=60,aeg=40"), "write 60 % as 0.6"),
         (("power", "STUDY", "--frequencies", "wslts=much"), "cannot be understood"),
+        (("power", "STUDY", "--frequencies", "wslts=nan,aeg=0.4"), "no frequencies of the models"),
         (("power", "STUDY", "--frequencies", "wslts=0.6,aeg=0.4", "--versus", "aeg=0.4,wslts=0.6"), "These two groups do not differ"),
         (("power", "STUDY", "--parameter", "aeg.epsilon"), "--width or --effect"),
         (("power", "STUDY", "--effect", "0.1"), "are about a parameter"),
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--width", "0.1", "--versus", "aeg=1"), "not one about frequencies"),
         (("power", "STUDY", "--parameter", "aeg.phi", "--width", "0.1"), "cannot be asked about"),
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--effect", "7"), "differ that much"),
+        (("power", "STUDY", "--parameter", "aeg.epsilon", "--effect", "nan"), "differ that much"),
         (("power", "STUDY", "--parameter", "aeg.epsilon", "--width", "0"), "a number above 0"),
+        (("power", "STUDY", "--parameter", "aeg.epsilon", "--width", "nan"), "a number above 0"),
     ],
 )
 def test_mistakes_are_named_and_nothing_is_written(folder, tmp_path, arguments, said):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tellapart import DataError, Uniform
+from tellapart.cli.power import _needed
 from tellapart.groups.parameters import population
 from tellapart.groups.power import PowerCurve, power_curve
 from tellapart.groups.power_models import frequencies_differ, most_frequent_model
@@ -90,6 +91,20 @@ def test_needed_lies_between_the_sizes_around_the_target():
     assert curve.needed(0.1) == 10
     falling = PowerCurve("x", np.array([10, 20, 30, 40]), np.array([0.1, 0.5, 0.3, 0.6]), 100)  # 0.4 at 20 and at 30
     assert falling.needed(0.5) == pytest.approx(35)
+
+
+def test_what_is_needed_is_told_with_its_error():
+    """A curve of few studies leaves open how many people are needed, and says so."""
+    sizes, share = np.array([10, 20, 40, 80]), np.array([0.2, 0.7, 0.9, 0.95])
+    few, many = PowerCurve("x", sizes, share, 60), PowerCurve("x", sizes, share, 60_000)
+    (low, high), (lower, higher) = few.limits(0.8), many.limits(0.8)
+    assert low == pytest.approx(np.interp(0.8, share + 2 * few.se, sizes))
+    assert high == pytest.approx(np.interp(0.8, share - 2 * few.se, sizes))
+    assert low < lower < many.needed(0.8) < higher < high
+    assert few.limits(0.94)[1] is None
+    assert _needed(few, 0.8) == "30 people (20 to 39, by 60 simulated studies), for 80 % of studies to be right"
+    assert _needed(few, 0.93) == "64 people (34 to more than 80, by 60 simulated studies), for 93 % of studies to be right"
+    assert _needed(few, 0.99) == "more than 80 people: 95 ± 3 % of studies are right with so many"
 
 
 def test_frequencies_must_be_frequencies(people):

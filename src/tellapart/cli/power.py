@@ -74,12 +74,16 @@ def power(
 
 
 def _needed(curve: PowerCurve, target: float) -> str:
-    """How many people are needed, in words."""
-    found, each = curve.needed(target), " in each group" if curve.groups > 1 else ""
+    """How many people are needed, in words, with two standard errors."""
+    found, each, limits = curve.needed(target), " in each group" if curve.groups > 1 else "", curve.limits(target)
     if found is None:
-        return f"more than {int(curve.sizes[-1])} people{each}: {100 * curve.share[-1]:.0f} % of studies are right with so many"
+        right = f"{100 * curve.share[-1]:.0f} ± {100 * curve.se[-1]:.0f} % of studies are right with so many"
+        return f"more than {int(curve.sizes[-1])} people{each}: {right}"
     first = " or fewer" if found <= curve.sizes[0] else ""
-    return f"{round(found + 0.499)} people{each}{first}, for {100 * target:.0f} % of studies to be right"
+    low, high = (None if limit is None else round(limit + 0.499) for limit in limits)
+    could = f"{low} to {high}" if high is not None else f"{low} to more than {int(curve.sizes[-1])}"
+    people = f"{round(found + 0.499)} people{each}{first} ({could}, by {curve.studies} simulated studies)"
+    return f"{people}, for {100 * target:.0f} % of studies to be right"
 
 
 def _parameter(question: Question, text: str) -> tuple[int, str]:
@@ -108,7 +112,7 @@ def _conclusion(
     names, sure = question.names, certainty or 0.95
     if parameter is None and not question.about_models:
         raise StudyError("This study is about parameters.", fix="--parameter MODEL.NAME with --width or --effect")
-    if width is not None and width <= 0:
+    if width is not None and not width > 0:
         raise StudyError("No interval is as narrow as that.", where="--width", expected="a number above 0", got=width)
     if parameter is not None and (width is None) == (effect is None):
         raise StudyError("One of two questions can be asked about a parameter.", expected="--width or --effect")
@@ -149,7 +153,7 @@ def _shares(text: str, names: tuple[str, ...]) -> list[float]:
     for name in given:
         if name not in names:
             raise DataError(f"The study has no model '{name}'.", got=text, fix=nearest(name, names))
-    if abs(sum(given.values()) - 1) > 1e-6:
+    if not abs(sum(given.values()) - 1) <= 1e-6:
         fix = "write 60 % as 0.6" if max(given.values()) > 1 else "models that are not named have frequency 0: name them too"
         raise DataError(
             "These are no frequencies of the models: they do not sum to 1.",

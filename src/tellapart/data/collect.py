@@ -70,7 +70,13 @@ def _joined(sheets: list[tuple[str, str, Sheet]], source: str, findings: Finding
     for number, (file, person, sheet) in enumerate(sheets):
         _check(sheet, file if several else "", findings)
         good = [(sheet.first + i, row) for i, row in enumerate(sheet.rows) if len(row) == len(sheet.header) and any(row)]
-        columns = {names.setdefault(plain(name) or name, name): [row[c] for _, row in good] for c, name in enumerate(sheet.header) if name}
+        columns: dict[str, Any] = {}
+        for c, name in enumerate(sheet.header):
+            if name:
+                alike = name if name in names.values() else names.setdefault(plain(name) or name, name)
+                column = name if alike in columns else alike  # sheets may write one name in two ways, but within one these are two columns
+                names.setdefault(column, column)
+                columns[column] = [row[c] for _, row in good]
         if several or sheet.people:
             columns[FILE_PERSON] = [sheet.people or (person if _told_apart(sheets) else f"{person} {number + 1}")] * len(good)
         parts.append(columns)

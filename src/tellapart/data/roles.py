@@ -7,11 +7,12 @@ a name after its last dot, as what was nested in JSON has. Where two columns cou
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Iterable, Sequence
 
 from .collect import FILE_PERSON
 from .problems import Findings, some
-from .raw import RawTable, Texts, plain
+from .raw import RawTable, Texts, number, plain
 from .settings import TableSettings
 
 MANY = 10
@@ -28,7 +29,8 @@ def find_column(
     candidates = [column for name in names for column in free if plain(column) == name]
     candidates = candidates or [column for name in names for column in free if plain(column.rsplit(".", 1)[-1]) == name]
     filled = [column for column in candidates if any(table[column])] or candidates
-    if len(filled) > 1 and plain(filled[0]) != names[0] and not all(_alike(table[filled[0]], table[other]) for other in filled[1:]):
+    filled = [column for column in filled if plain(column) == names[0]] or filled
+    if len(filled) > 1 and not all(_alike(table[filled[0]], table[other], what != "participant") for other in filled[1:]):
         answers = [(f"'{column}' (values {_values(table[column])})", f"--columns {what}={_quoted(column)}") for column in filled]
         findings.ask(f"Which column holds {what}?", *answers)
     return filled[0] if filled else None
@@ -66,10 +68,12 @@ def _named(table: RawTable, what: str, column: str, findings: Findings) -> str |
     return None
 
 
-def _alike(one: Texts, other: Texts) -> bool:
-    """Do two columns sort rows in the same way?"""
+def _alike(one: Texts, other: Texts, ordered: bool) -> bool:
+    """Do two columns sort rows in the same way, and into the same order if it matters? Of words nobody knows the order."""
     pairs = set(zip(one.tolist(), other.tolist(), strict=True))
-    return len(pairs) == len(set(one.tolist())) == len(set(other.tolist()))
+    numbers = sorted((a, b) for a, b in ((number(a), number(b)) for a, b in pairs) if a is not None and b is not None)
+    turned = ordered and any(b > later for (_, b), (_, later) in pairwise(numbers))
+    return len(pairs) == len(set(one.tolist())) == len(set(other.tolist())) and not turned
 
 
 def _values(values: Texts) -> str:

@@ -63,7 +63,14 @@ class PowerCurve:
 
         More people are never worse, so the curve is first made to rise (isotonic regression); between sizes it is a line.
         """
-        rising = isotonic_regression(self.share).x
+        return self._reached(self.share, target)
+
+    def limits(self, target: float = 0.8) -> tuple[float | None, float | None]:
+        """The same number if all shares were two standard errors higher, and if they were two lower: all are of the same studies."""
+        return self._reached(self.share + 2 * self.se, target), self._reached(self.share - 2 * self.se, target)
+
+    def _reached(self, share: Floats, target: float) -> float | None:
+        rising = isotonic_regression(share).x
         if rising[-1] < target:
             return None
         last = int(np.argmax(rising >= target))
@@ -80,12 +87,15 @@ class PowerCurve:
         return [round((low * high) ** 0.5)] if high > 1.15 * low + 1 and low else []
 
     def to_json(self, target: float = 0.8) -> dict[str, Any]:
+        low, high = self.limits(target)
         points = zip(self.sizes.tolist(), self.share.tolist(), self.se.tolist(), strict=True)
         return {
             "conclusion": self.conclusion,
             "groups": self.groups,
             "target": target,
             "needed": self.needed(target),
+            "needed_low": low,
+            "needed_high": high,
             "curve": [{"people": size, "share": share, "se": se} for size, share, se in points],
         }
 

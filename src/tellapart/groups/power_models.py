@@ -117,7 +117,7 @@ def _relative(log_evidence: Floats) -> Floats:
 
 def _checked(frequencies: ArrayLike, names: Sequence[str]) -> Floats:
     r = np.asarray(frequencies, dtype=np.float64)
-    if r.shape != (len(names),) or (r < 0).any() or abs(r.sum() - 1) > 1e-6:
+    if r.shape != (len(names),) or not (r >= 0).all() or abs(r.sum() - 1) > 1e-6:
         expected = f"{len(names)} numbers that sum to 1, for {', '.join(names)}"
         raise DataError("These are no frequencies of the models.", expected=expected, got=np.array2string(r))
     return r

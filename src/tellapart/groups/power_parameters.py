@@ -118,7 +118,7 @@ def means_apart(prior: Prior, mean: float, spread: float, effect: float) -> tupl
     distance = np.linspace(0.0, 4.0, 2_001)
     above, below = (population(prior, mean + sign * distance / 2, np.full(len(distance), spread))[0] for sign in (1, -1))
     gap = above - below
-    if effect == 0 or abs(effect) > gap.max():
+    if not 0 < abs(effect) <= gap.max():
         raise DataError("No two such populations differ that much.", expected=f"more than 0, at most {gap.max():.3g}", got=effect)
     half = float(np.interp(abs(effect), gap, distance)) / 2 * (1 if effect > 0 else -1)
     return mean + half, mean - half
