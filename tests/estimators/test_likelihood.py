@@ -10,6 +10,7 @@ from scipy import stats
 from torch import nn
 
 import tellapart as ta
+from tellapart.estimators import likelihood
 from tellapart.information.exact import exact_pointwise
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
@@ -110,7 +111,8 @@ def test_draws_are_those_of_the_exact_posterior():
     assert stats.ttest_1samp(z.mean(1), mean[0]).pvalue > 1e-5
 
 
-def test_however_many_draws_are_asked_for_the_law_sees_few_at_once():
+def test_however_many_draws_are_asked_for_the_law_sees_few_at_once(monkeypatch):
+    monkeypatch.setattr(likelihood, "MOST", 4096)  # of two trials, with one option each
     made, sizes = estimator(ONE), []
     made.law.register_forward_hook(lambda law, given, log_p: sizes.append(log_p.numel()))
     z = made.draws(made.inputs(ta.Behavior({"reading": np.zeros((2, 1, 2))}), DESIGN), 0, 3000, np.random.default_rng(3))

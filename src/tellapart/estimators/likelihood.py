@@ -38,10 +38,10 @@ from .posterior import PosteriorEstimator
 DRAWS = 32
 """L, unless an estimator is told otherwise."""
 
-TOGETHER = 256
-"""Draws of all participants whose likelihood is computed at once: few enough for the processor's cache."""
+TOGETHER = 46_080
+"""Options of trials, of all draws of all participants, whose probability is computed at once: few enough for the processor's cache."""
 
-MOST = 2048
+MOST = 8 * TOGETHER
 """The same where many draws are asked for, so that memory does not grow with their number."""
 
 CORRECTED = 512
@@ -114,7 +114,11 @@ class LikelihoodEstimator(Estimator):
     @property
     def _at_once(self) -> int:
         """Participants whose models are weighed together."""
-        return max(8, TOGETHER // self.proposals)
+        return max(8, self._sequences(TOGETHER) // self.proposals)
+
+    def _sequences(self, options: int) -> int:
+        """Of how many draws or participants so many options are."""
+        return max(1, options // (self.task.blocks * self.task.trials * self.encoder.options))
 
     def code(self, simulations: Simulations) -> NDArray[np.float32]:
         """All parameters on the normal scale."""
@@ -185,7 +189,7 @@ class LikelihoodEstimator(Estimator):
         if f"{model}" in self.nuisance:
             return self.posterior.sample_theta(inputs, model, draws, generator)
         random, kept, count = _seeded(int(generator.integers(2**63))), [], max(2 * draws, self.proposals)
-        for part in inputs.split(max(1, TOGETHER // count)):
+        for part in inputs.split(max(1, self._sequences(TOGETHER) // count)):
             z, log_ratio = self._weighed(model, part, self.encoder(part), count, random)
             below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
             places = ((torch.arange(draws) + torch.rand(len(part), 1, generator=random)) / draws).to(below)
@@ -254,7 +258,7 @@ class LikelihoodEstimator(Estimator):
             else:
                 z = self._flow(m).sample(s, draws, generator)
                 ratio = self._flow(m).information(z, s)
-            log_p = torch.cat([self._log_p(m, inputs, part) for part in z.split(max(1, MOST // len(inputs)))])
+            log_p = torch.cat([self._log_p(m, inputs, part) for part in z.split(max(1, self._sequences(MOST) // len(inputs)))])
         return z, log_p - ratio
 
     def _log_p(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:
