@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tellapart as ta
-from tellapart.adaptive.decisions import record
+from tellapart.adaptive.decisions import difference, record
 from tellapart.cli import app
 from tellapart.cli.adapting import check_replay
 from tellapart.errors import RunError
@@ -114,6 +114,13 @@ def test_a_replay_of_something_else_is_named(tmp_path, text):
         (tmp_path / "kept.json").write_text(text)
     with pytest.raises(RunError, match="decisions"):
         check_replay(tmp_path / "kept.json", record([], {}).replace("[]", "[{}]"))
+
+
+def test_what_else_differs_in_decisions_for_the_same_row_is_named():
+    decision = {"participant": "a", "block": 1, "row": [0.5]}
+    kept, again = (json.dumps({"decisions": [{**decision, "gain": {"nats": nats}}]}) for nats in (0.1, 0.2))
+    said = "participant a: block 2 at [0.5], gain {'nats': 0.1} then, block 2 at [0.5], gain {'nats': 0.2} now"
+    assert difference(kept, again) == said
 
 
 def test_one_participant_in_python(folder):

@@ -116,6 +116,10 @@ def test_analyse_writes_page_tables_and_draws(folder, analysed):
         assert text in page
     people = pd.read_csv(folder / "page-people.csv", dtype={"participant": str})
     assert {"trials", "missed", "group", "most_probable", "probability.aeg", "predictive.p", "unlike_models"} <= {*people}
+    assert (people["aeg.epsilon.group.q05"] < people["aeg.epsilon.group"]).all()
+    assert (people["aeg.epsilon.group"] < people["aeg.epsilon.group.q95"]).all()
+    families = pd.read_csv(folder / "page-families.csv")
+    assert families["frequency"].tolist() == pytest.approx([row["frequency"] for row in result["families"]["models"]])
     kept = arviz.from_netcdf(folder / "page-posterior.nc")
     assert {"posterior", "posterior_predictive", "observed_data"} <= {*kept.groups()}
     assert kept.posterior["aeg.epsilon"].dims == ("chain", "draw", "participant")
