@@ -108,6 +108,15 @@ def test_another_seed_is_another_decision(folder):
     assert run("next", folder, folder / "data.csv", "--seed", 7, "--replay", kept[1]).exit_code == 0
 
 
+def test_another_plan_is_another_decision_and_is_said_to_be_why(folder):
+    kept = folder / "plan.json"
+    assert run("next", folder, folder / "data.csv", "--design", "-1; 0; 1", "--out", kept).exit_code == 0
+    assert run("next", folder, folder / "data.csv", "--design", "-1; 0; 1", "--replay", kept).exit_code == 0
+    forgotten = run("next", folder, folder / "data.csv", "--replay", kept)
+    assert forgotten.exit_code == 2
+    assert "plan: [[-1.0], [0.0], [1.0]] then, None now" in forgotten.output
+
+
 @pytest.mark.parametrize("text", [None, "", "{}", "[1]", '{"decisions": [3]}'])
 def test_a_replay_of_something_else_is_named(tmp_path, text):
     if text is not None:

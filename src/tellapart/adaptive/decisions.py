@@ -42,7 +42,7 @@ def record(decisions: Sequence[Decision | None], about: dict[str, Any]) -> str:
     """Decisions as text, in the order of participants' labels; equal decisions are equal bytes, however a table was sorted.
 
     Arguments:
-        about: What they follow from beside the data: study, seed, the network.
+        about: What they follow from beside the data and what was learned: study, seed, and the plan if it is not the study's.
     """
     kept = sorted((decision for decision in decisions if decision is not None), key=lambda one: one.participant)
     return json.dumps({**about, **listed(kept)}, indent=1, sort_keys=True, allow_nan=False) + "\n"
