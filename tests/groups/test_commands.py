@@ -153,6 +153,13 @@ def test_the_interval_that_is_to_be_narrow_is_as_sure_as_was_said(folder, monkey
     assert asked == [interval, interval]
 
 
+def test_power_is_silent_about_designs_that_the_network_does_not_know(folder, monkeypatch):
+    monkeypatch.setattr(ta.Amortized, "trains_at_each_design", True)
+    outcome = command("power", folder, "--frequencies", "wslts=0.95,aeg=0.05", "--n", 300)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "baseline     not known: the network of the search 'amortized' knows the recommended design only" in outcome.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -19,11 +19,15 @@ DRAWS = 500
 """Posterior draws of each simulated person."""
 
 
-def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Generator) -> tuple[Counts, Floats]:
-    """The true model of each of N people at designs (N, B, V), the models taking turns, and what is learned: (N,) and (N, M)."""
+def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Generator) -> tuple[Counts, Floats, int]:
+    """The true model of each of N people at designs (N, B, V), the models taking turns, and what is learned: (N,) and (N, M).
+
+    Last comes how many could not be simulated, and have others in their place.
+    """
     question = estimator.question
     simulated = simulate_models(estimator.task, question.models, designs, len(designs), rng, on_error=question.on_error)
-    return simulated.model, network_evidence(estimator, simulated.behavior, simulated.designs, 1).log_evidence
+    evidence = network_evidence(estimator, simulated.behavior, simulated.designs, 1).log_evidence
+    return simulated.model, evidence, len(simulated.failures)
 
 
 def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats, rng: np.random.Generator) -> SimulatedPeople:
@@ -36,6 +40,6 @@ def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats
     first = names.index(name)
     draws = network_evidence(estimator, simulated.behavior, simulated.designs, DRAWS).draws[question.names[m]]
     order = [first, *(p for p in range(len(names)) if p != first)]
-    return SimulatedPeople(
-        f"{question.names[m]}.{name}", question.parameters(m)[name], alone.theta(simulated)[:, first].astype(np.float64), draws[..., order]
-    )
+    truth = alone.theta(simulated)[:, first].astype(np.float64)
+    asked = f"{question.names[m]}.{name}"
+    return SimulatedPeople(asked, question.parameters(m)[name], truth, draws[..., order], len(simulated.failures))
