@@ -672,6 +672,11 @@ def test_two_columns_whose_names_differ_by_signs_alone_are_two(tmp_path):
     found = understand([path], THREE, TableSettings(columns={"choice": "Choice"}))
     assert_same(found.behavior, behavior)
     assert "choice" in reading(found, "not used")
+    again = write(
+        tmp_path / "e.csv", ["participant", "block", "trial", "Choice", "reward"], [[f"x{row[0]}", *row[1:3], *row[4:]] for row in rows]
+    )
+    both = understand([path, again], THREE, TableSettings(columns={"choice": "Choice"})).behavior  # a file that has one of the two
+    np.testing.assert_array_equal(both.fields["choice"], np.tile(behavior.fields["choice"], (2, 1, 1)))
 
 
 def test_one_column_that_two_files_write_otherwise_is_one(tmp_path):
