@@ -100,7 +100,7 @@ def frequencies(result: DesignResult) -> None:
 def pool(result: DesignResult, each: int, seed: int) -> tuple[Any, Any]:
     """True models of simulated people, and what the network learns of them."""
     rng = np.random.default_rng(seed)
-    return simulated_evidence(result.found.estimator, at(result, each * len(result.study.models)), rng)
+    return simulated_evidence(result.found.estimator, at(result, each * len(result.study.models)), rng)[:2]
 
 
 def coverage(result: DesignResult) -> None:

@@ -134,6 +134,7 @@ def test_every_command_goes_through(tmp_path, search, monkeypatch):
     printed("posterior", folder, folder / "data.csv", "--out", folder / "who.csv", "--draws", 20)
     assert len(pd.read_csv(folder / "who.csv")) == 50
     assert "of the people who were simulated for this could not be simulated" in printed("analyse", folder, folder / "data.csv")
+    assert "of the people who were simulated for this could not be" in printed("power", folder, "--n", 6000)
     printed("report", folder)
     assert "could not be simulated" in (folder / "run" / "report.html").read_text()
     kept = json.loads((folder / "run" / "curve.json").read_text())

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tellapart as ta
-from tellapart.adaptive.decisions import record
+from tellapart.adaptive.decisions import difference, record
 from tellapart.cli import app
 from tellapart.cli.adapting import check_replay
 from tellapart.errors import RunError
@@ -108,12 +108,28 @@ def test_another_seed_is_another_decision(folder):
     assert run("next", folder, folder / "data.csv", "--seed", 7, "--replay", kept[1]).exit_code == 0
 
 
+def test_another_plan_is_another_decision_and_is_said_to_be_why(folder):
+    kept = folder / "plan.json"
+    assert run("next", folder, folder / "data.csv", "--design", "-1; 0; 1", "--out", kept).exit_code == 0
+    assert run("next", folder, folder / "data.csv", "--design", "-1; 0; 1", "--replay", kept).exit_code == 0
+    forgotten = run("next", folder, folder / "data.csv", "--replay", kept)
+    assert forgotten.exit_code == 2
+    assert "plan: [[-1.0], [0.0], [1.0]] then, None now" in forgotten.output
+
+
 @pytest.mark.parametrize("text", [None, "", "{}", "[1]", '{"decisions": [3]}'])
 def test_a_replay_of_something_else_is_named(tmp_path, text):
     if text is not None:
         (tmp_path / "kept.json").write_text(text)
     with pytest.raises(RunError, match="decisions"):
         check_replay(tmp_path / "kept.json", record([], {}).replace("[]", "[{}]"))
+
+
+def test_what_else_differs_in_decisions_for_the_same_row_is_named():
+    decision = {"participant": "a", "block": 1, "row": [0.5]}
+    kept, again = (json.dumps({"decisions": [{**decision, "gain": {"nats": nats}}]}) for nats in (0.1, 0.2))
+    said = "participant a: block 2 at [0.5], gain {'nats': 0.1} then, block 2 at [0.5], gain {'nats': 0.2} now"
+    assert difference(kept, again) == said
 
 
 def test_one_participant_in_python(folder):

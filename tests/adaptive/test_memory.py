@@ -1,10 +1,14 @@
 """Models that remember earlier blocks are continued from the participant's own history, or refused."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from yes_no import Signals, steep
 
 import tellapart as ta
+from tellapart.bandits.task import WinsAndLosses
 from tellapart.behavior import Behavior
 from tellapart.groups.memory import check_memory, remembers
 from tellapart.parts import find_part
@@ -92,6 +96,39 @@ def test_an_agent_goes_on_alike_compiled_and_not():
     plain = [agent.go_on_one({"alpha": 0.3, "beta": 2.0}, history(n)[i], design[i], 2, rngs[i], BANDIT) for i in range(n)]
     np.testing.assert_array_equal(compiled.fields["choice"], Behavior.concatenate(plain).fields["choice"])
     np.testing.assert_array_equal(compiled.fields["reward"], Behavior.concatenate(plain).fields["reward"])
+
+
+class WornArms(WinsAndLosses):
+    """An arm that was chosen more than five times, in whatever block, pays no more; before it always does."""
+
+    def __init__(self, task, designs, rng):
+        super().__init__(task, designs, rng)
+        self.state["worn"] = np.zeros((len(designs), designs.shape[2]))
+
+    def chance(self, choice):
+        return 1.0 * (self.state["worn"][np.arange(len(self.designs)), choice] <= 5)
+
+    def learn(self, responses, outcomes):
+        self.state["worn"][np.arange(len(self.designs)), responses["choice"].astype(int)] += ~self.missed
+
+
+@dataclass(frozen=True)
+class Worn(ta.BernoulliBandit):
+    name: ClassVar[str] = "worn"
+    rules: ClassVar[type] = WornArms
+
+
+def test_the_rules_go_on_from_what_was_recorded_too():
+    """Of rules that remember: the first arm was chosen four times and missed four times, so that it pays twice more."""
+    fields = {name: np.zeros((1, 2, 8), np.int8) for name in ("choice", "reward")}
+    mask = np.zeros((1, 2, 8), bool)
+    mask[:, 0, ::2] = True
+    task, sure = Worn(arms=2, blocks=2, trials=8), {"alpha": 0.0, "beta": 0.0}
+    done = CarriesOn().go_on_one(sure, Behavior(fields, mask), np.full((2, 2), 0.5), 1, np.random.default_rng(3), task)
+    choice, reward = done.fields["choice"][0, 1], done.fields["reward"][0, 1]
+    before = [4 * (arm == 0) + int((choice[:t] == arm).sum()) for t, arm in enumerate(choice)]
+    assert (choice == 0).sum() > 2
+    np.testing.assert_array_equal(reward, [worn <= 5 for worn in before])
 
 
 def fragile(how, rewards=12):

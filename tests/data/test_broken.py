@@ -144,6 +144,9 @@ def test_everything_that_is_wrong_is_named_at_once(tmp_path, wrong):
         ("broken.json", b'[{"choice": 1,]', "not valid JSON"),
         ("empty.json", b"[]", "no row"),
         ("photo.png", b"x", "This kind of file is unknown"),
+        ("half.tsv", b"\xff\xfea", "cannot be read"),
+        ("half.json", b"\xff\xfe{", "cannot be read"),
+        ("deep.json", b"[" * 100_000, "cannot be read"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path, name, content, message):

@@ -672,6 +672,11 @@ def test_two_columns_whose_names_differ_by_signs_alone_are_two(tmp_path):
     found = understand([path], THREE, TableSettings(columns={"choice": "Choice"}))
     assert_same(found.behavior, behavior)
     assert "choice" in reading(found, "not used")
+    again = write(
+        tmp_path / "e.csv", ["participant", "block", "trial", "Choice", "reward"], [[f"x{row[0]}", *row[1:3], *row[4:]] for row in rows]
+    )
+    both = understand([path, again], THREE, TableSettings(columns={"choice": "Choice"})).behavior  # a file that has one of the two
+    np.testing.assert_array_equal(both.fields["choice"], np.tile(behavior.fields["choice"], (2, 1, 1)))
 
 
 def test_one_column_that_two_files_write_otherwise_is_one(tmp_path):
@@ -682,3 +687,18 @@ def test_one_column_that_two_files_write_otherwise_is_one(tmp_path):
         some = behavior[np.arange(len(behavior)) % 2 == n]
         write(folder / f"{n}.csv", header, [list(row.values()) for row in rows_of(some)])
     assert len(understand([folder], THREE).behavior) == len(behavior)
+
+
+def test_columns_of_json_that_are_shorter_than_others_hide_no_row(tmp_path):
+    behavior, path = simulate(THREE), tmp_path / "d.json"
+    rows = list(rows_of(behavior))
+    columns = {"note": ["once"], **{name: [row[name] for row in rows] for name in rows[0]}}
+    path.write_text(json.dumps(columns))
+    assert_same(understand([path], THREE).behavior, behavior)
+
+
+def test_a_cell_may_hold_a_whole_screen(tmp_path):
+    behavior = simulate(THREE)
+    rows = [[*row.values(), "x" * 150_000] for row in rows_of(behavior)]
+    found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "stimulus"], rows)], THREE)
+    assert_same(found.behavior, behavior)

@@ -116,6 +116,10 @@ def test_analyse_writes_page_tables_and_draws(folder, analysed):
         assert text in page
     people = pd.read_csv(folder / "page-people.csv", dtype={"participant": str})
     assert {"trials", "missed", "group", "most_probable", "probability.aeg", "predictive.p", "unlike_models"} <= {*people}
+    assert (people["aeg.epsilon.group.q05"] < people["aeg.epsilon.group"]).all()
+    assert (people["aeg.epsilon.group"] < people["aeg.epsilon.group.q95"]).all()
+    families = pd.read_csv(folder / "page-families.csv")
+    assert families["frequency"].tolist() == pytest.approx([row["frequency"] for row in result["families"]["models"]])
     kept = arviz.from_netcdf(folder / "page-posterior.nc")
     assert {"posterior", "posterior_predictive", "observed_data"} <= {*kept.groups()}
     assert kept.posterior["aeg.epsilon"].dims == ("chain", "draw", "participant")
@@ -147,6 +151,13 @@ def test_the_interval_that_is_to_be_narrow_is_as_sure_as_was_said(folder, monkey
     monkeypatch.setattr("tellapart.groups.power_parameters.parameter_within", within)
     result_of("power", folder, "--parameter", "aeg.epsilon", "--width", 0.2, "--n", 300, *given)
     assert asked == [interval, interval]
+
+
+def test_power_is_silent_about_designs_that_the_network_does_not_know(folder, monkeypatch):
+    monkeypatch.setattr(ta.Amortized, "trains_at_each_design", True)
+    outcome = command("power", folder, "--frequencies", "wslts=0.95,aeg=0.05", "--n", 300)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "baseline     not known: the network of the search 'amortized' knows the recommended design only" in outcome.stdout
 
 
 @pytest.mark.parametrize(

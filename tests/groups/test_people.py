@@ -129,6 +129,20 @@ def test_predictive_checks_find_a_stranger_and_rarely_a_friend(result):
     assert sum(one.alarm for one in strangers) >= 4
 
 
+def test_those_who_judge_are_drawn_by_other_numbers_than_those_who_are_judged_by(result, monkeypatch):
+    """Nor by those of `np.random.default_rng(seed)`, with which the people at hand may have been simulated."""
+    streams, default = [], np.random.default_rng
+
+    def noted(seed):
+        streams.append(str(seed))
+        return default(seed)
+
+    people, where = simulate(result, 6), at(result, 6)
+    monkeypatch.setattr("tellapart.groups.predictive.np.random.default_rng", noted)
+    Predictor(result.found.estimator, where, np.ones((6, 2, 10), bool), n=60, seed=5).predict(people, where, 5)
+    assert len(streams) == len({*streams, "5"}) - 1 == 2
+
+
 def test_one_person(result):
     found = result.analyse(simulate(result, 1), settings=QUICK)
     assert conclusion(found).startswith("1 person does not say which model")

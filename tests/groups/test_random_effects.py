@@ -1,5 +1,6 @@
 """Random-effects model selection: the published vector, Dirichlet draws, enumeration, invariances, and intervals that hold."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from tellapart.groups.mixture import largest
 from tellapart.groups.random_effects import random_effects
 from tellapart.groups.sampled import sampled_frequencies
 from tellapart.groups.urn import exact_frequencies
+from tellapart.report.analysis import _comparison
 
 VECTOR = np.array([[-100, -120, -100, -120], [-120, -100, -120, -100], [-110, -110, -110, -110]], float).T
 PRIORS = ("1/K each", "one each")
@@ -218,3 +220,11 @@ def test_two_people_and_many_models_fit_into_memory():
     mean = (alpha + (ways.sum(0) + ways.sum(1)) / ways.sum()) / 3
     assert 0 < found.error <= 0.01
     assert np.abs(found.frequencies - mean).max() < 2.5 * found.error
+
+
+def test_that_a_comparison_was_sampled_is_said():
+    """A probability of 0.5 whose log Bayes factor is known within 0.4 is known within 0.1; an exact one is told as it is."""
+    exact = replace(compare_frequencies({"one": VECTOR, "other": VECTOR}, "abc"), probability=0.5, error=0.0)
+    told = [_comparison(0, Comparison("group", False, one))[1][0] for one in (exact, replace(exact, error=0.4))]
+    assert "is 0.500 (one half" in told[0]
+    assert "is 0.500 ± 0.100, by two Monte-Carlo standard errors (one half" in told[1]

@@ -3,7 +3,7 @@
 What has to be learned, once for a study
     codes.py            the answer of a block as one of a few codes
     answers.py          the law of answers, learned from simulations: p(code | m, theta, d)
-    memory.py           does a model carry memory from block to block, and can it be continued?
+    groups/memory.py    does a model carry memory from block to block, and can it be continued?
     learned.py          which of the ways below serves a study; what it needs, learned and kept in the run folder
 
 A decision

@@ -42,7 +42,7 @@ def record(decisions: Sequence[Decision | None], about: dict[str, Any]) -> str:
     """Decisions as text, in the order of participants' labels; equal decisions are equal bytes, however a table was sorted.
 
     Arguments:
-        about: What they follow from beside the data: study, seed, the network.
+        about: What they follow from beside the data and what was learned: study, seed, and the plan if it is not the study's.
     """
     kept = sorted((decision for decision in decisions if decision is not None), key=lambda one: one.participant)
     return json.dumps({**about, **listed(kept)}, indent=1, sort_keys=True, allow_nan=False) + "\n"
@@ -63,11 +63,18 @@ def difference(kept: str, again: str) -> str | None:
             return f"{key}: {one.get(key)} then, {other.get(key)} now"
     then, now = ({decision["participant"]: decision for decision in part["decisions"]} for part in (one, other))
     for label in (*then, *(label for label in now if label not in then)):
-        if then.get(label) != now.get(label):
-            return f"participant {label}: {_where(then.get(label))} then, {_where(now.get(label))} now"
+        before, after = then.get(label), now.get(label)
+        if before != after:
+            return f"participant {label}: {_where(before, after)} then, {_where(after, before)} now"
     return "the same decisions, written in another way"
 
 
-def _where(decision: dict[str, Any] | None) -> str:
-    """What was decided, in words."""
-    return "no decision" if decision is None else f"block {decision['block'] + 1} at {decision['row']}"
+def _where(decision: dict[str, Any] | None, other: dict[str, Any] | None) -> str:
+    """What was decided, in words; if the other decision is about the same row, with the first thing that is not the same."""
+    if decision is None:
+        return "no decision"
+    text = f"block {decision['block'] + 1} at {decision['row']}"
+    if other is None or any(decision[key] != other[key] for key in ("block", "row")):
+        return text
+    key = next(key for key in sorted({*decision, *other}) if decision.get(key) != other.get(key))
+    return f"{text}, {key} {decision.get(key)}"

@@ -1,7 +1,8 @@
 """The search for the most informative next block: a look everywhere, then around the best, then a race of the best few.
 
 All rows face the same draws (common random numbers), so that they differ by what they tell and not by luck. The winner of a race had luck
-too: what it is said to tell comes from draws that had no part in the choice.
+too: where what people do next is simulated, what it is said to tell comes from draws that had no part in the choice. Where the answers are
+few, what it tells is summed over all of them, by the points of the prior that are there for every row.
 """
 
 from __future__ import annotations

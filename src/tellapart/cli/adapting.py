@@ -53,7 +53,8 @@ def next(
     planned = design_of(plan, design)
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)
-    text = record(decisions, {"study": plan.name, "seed": seed_of(result.study, seed)})
+    about = {"study": plan.name, "seed": seed_of(result.study, seed)} | ({} if planned is None else {"plan": planned.tolist()})
+    text = record(decisions, about)
     if replay is not None:
         check_replay(replay, text)
     if out is not None:

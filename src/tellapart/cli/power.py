@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Callable
 
@@ -59,7 +60,7 @@ def power(
         check_writable(figure)
     curves = {}
     with progress_bar("drawing groups") as progress:
-        for label in ("recommended", "baseline"):
+        for label in ("recommended", "baseline")[: 1 if plan.search.trains_at_each_design else 2]:
             rng = np.random.default_rng([start, 15, 1])  # studies have [seed, 0], [seed, 1], …
             recommended = np.broadcast_to(result.design, (n, *result.design.shape))
             designs = recommended if label == "recommended" else plan.task.baseline(n, rng)
@@ -70,6 +71,12 @@ def power(
     if about is not None and len(names) > 1:
         lines += [f"Counted are people who follow {names[about[0]]}: divide by how frequent they are in the population."]
     lines += [f"{label:<12} {_needed(curve, target)}" for label, curve in curves.items()]
+    if plan.search.trains_at_each_design:
+        lines += [f"baseline     not known: the network of the search '{plan.search.name}' knows the recommended design only"]
+    if failed := sum(curve.failed for curve in curves.values()):
+        lines += [
+            f"{failed:,} of the people who were simulated for this could not be: all of it is about people whom the models can simulate."
+        ]
     show({label: curve.to_json(target) for label, curve in curves.items()} if as_json else "\n".join(lines))
 
 
@@ -133,13 +140,13 @@ def _conclusion(
         if parameter is not None:
             people = simulated_parameter(estimator, *parameter, designs, rng)
             if width is not None:
-                return parameter_within(people, width, interval=certainty or 0.9, **settings)
+                return replace(parameter_within(people, width, interval=certainty or 0.9, **settings), failed=people.failed)
             assert effect is not None
-            return parameter_differs(people, effect, interval=sure, **settings)
-        model, evidence = simulated_evidence(estimator, designs, rng)
+            return replace(parameter_differs(people, effect, interval=sure, **settings), failed=people.failed)
+        model, evidence, failed = simulated_evidence(estimator, designs, rng)
         if others is not None:
-            return frequencies_differ(model, evidence, shares, others, names, certainty=sure, **settings)
-        return most_frequent_model(model, evidence, shares, names, certainty=sure, **settings)
+            return replace(frequencies_differ(model, evidence, shares, others, names, certainty=sure, **settings), failed=failed)
+        return replace(most_frequent_model(model, evidence, shares, names, certainty=sure, **settings), failed=failed)
 
     return curve
 

@@ -63,6 +63,7 @@ def _person(file: Path) -> str:
 def _joined(sheets: list[tuple[str, str, Sheet]], source: str, findings: Findings) -> RawTable:
     """One table of all sheets; a column that a sheet does not have is empty in its rows."""
     names: dict[str, str] = {}
+    written: set[str] = set()
     parts: list[dict[str, Any]] = []
     rows: list[int] = []
     files: list[str] = []
@@ -73,12 +74,12 @@ def _joined(sheets: list[tuple[str, str, Sheet]], source: str, findings: Finding
         columns: dict[str, Any] = {}
         for c, name in enumerate(sheet.header):
             if name:
-                alike = name if name in names.values() else names.setdefault(plain(name) or name, name)
+                alike = name if name in written else names.setdefault(plain(name) or name, name)
                 column = name if alike in columns else alike  # sheets may write one name in two ways, but within one these are two columns
-                names.setdefault(column, column)
                 columns[column] = [row[c] for _, row in good]
         if several or sheet.people:
             columns[FILE_PERSON] = [sheet.people or (person if _told_apart(sheets) else f"{person} {number + 1}")] * len(good)
+        written |= {*columns}
         parts.append(columns)
         rows += [row for row, _ in good]
         files += [file] * len(good)

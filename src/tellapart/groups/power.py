@@ -45,6 +45,7 @@ class PowerCurve:
         share: Of studies that are right, (S,).
         studies: How many were simulated at each size.
         groups: How many groups of that size a study has.
+        failed: How many of the people who were simulated for it could not be.
     """
 
     conclusion: str
@@ -52,6 +53,7 @@ class PowerCurve:
     share: Floats
     studies: int
     groups: int = 1
+    failed: int = 0
 
     @property
     def se(self) -> Floats:
@@ -89,7 +91,7 @@ class PowerCurve:
     def to_json(self, target: float = 0.8) -> dict[str, Any]:
         low, high = self.limits(target)
         points = zip(self.sizes.tolist(), self.share.tolist(), self.se.tolist(), strict=True)
-        return {
+        return ({"failed": self.failed} if self.failed else {}) | {
             "conclusion": self.conclusion,
             "groups": self.groups,
             "target": target,

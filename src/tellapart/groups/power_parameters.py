@@ -32,12 +32,14 @@ class SimulatedPeople:
         prior: Its prior.
         truth: Its true values on the normal scale, (N,).
         draws: Posterior draws of all parameters on the normal scale, the one asked about first, (N, L, P).
+        failed: How many could not be simulated, and have others in their place.
     """
 
     name: str
     prior: Prior
     truth: Floats
     draws: Floats
+    failed: int = 0
 
     def chances(self, mean: float, spread: float) -> Floats:
         """The chance of each to be drawn for a population N(mean, spread), (N,)."""

@@ -19,11 +19,15 @@ DRAWS, AT_ONCE = 500, 64
 """Posterior draws of each simulated person, and of how many people they are made at once: of all of them it takes gigabytes."""
 
 
-def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Generator) -> tuple[Counts, Floats]:
-    """The true model of each of N people at designs (N, B, V), the models taking turns, and what is learned: (N,) and (N, M)."""
+def simulated_evidence(estimator: Estimator, designs: Floats, rng: np.random.Generator) -> tuple[Counts, Floats, int]:
+    """The true model of each of N people at designs (N, B, V), the models taking turns, and what is learned: (N,) and (N, M).
+
+    Last comes how many could not be simulated, and have others in their place.
+    """
     question = estimator.question
     simulated = simulate_models(estimator.task, question.models, designs, len(designs), rng, on_error=question.on_error)
-    return simulated.model, network_evidence(estimator, simulated.behavior, simulated.designs, 1).log_evidence
+    evidence = network_evidence(estimator, simulated.behavior, simulated.designs, 1).log_evidence
+    return simulated.model, evidence, len(simulated.failures)
 
 
 def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats, rng: np.random.Generator) -> SimulatedPeople:
@@ -37,6 +41,6 @@ def simulated_parameter(estimator: Estimator, m: int, name: str, designs: Floats
     inputs = estimator.inputs(simulated.behavior, simulated.designs)
     draws = estimator.draws(inputs, m, DRAWS, np.random.default_rng(0), at_once=AT_ONCE)  # of this model alone
     order = [first, *(p for p in range(len(names)) if p != first)]
-    return SimulatedPeople(
-        f"{question.names[m]}.{name}", question.parameters(m)[name], alone.theta(simulated)[:, first].astype(np.float64), draws[..., order]
-    )
+    truth = alone.theta(simulated)[:, first].astype(np.float64)
+    asked = f"{question.names[m]}.{name}"
+    return SimulatedPeople(asked, question.parameters(m)[name], truth, draws[..., order], len(simulated.failures))

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 SIMULATED, LIKE, ALARM = 3_000, 30, 0.01
 """People simulated of each model; how many are taken to be like a person; and the p-value that is an alarm."""
 
+PURPOSE = 103
+"""Follows the seed: of those who are simulated first, with 0; of the groups by which a group is judged, with 1."""
+
 TOGETHER = 1024
 """People whose inputs or distances are in memory at once."""
 
@@ -112,7 +115,7 @@ class Predictor:
         seed: int = 0,
         progress: Progress = unheard,
     ) -> None:
-        self.estimator, rng, count = estimator, np.random.default_rng(seed), SIMULATED if n is None else n
+        self.estimator, rng, count = estimator, np.random.default_rng([seed, PURPOSE, 0]), SIMULATED if n is None else n
         question, task = estimator.question, estimator.task
         firsts, seconds, models, drawn_designs, normals = [], [], [], [], []
         self._parameters: list[dict[str, Floats]] = []
@@ -158,7 +161,7 @@ class Predictor:
         far = np.abs(residual[:, None, :]) <= np.abs(self.residual[like]) + 1e-12
         p = np.where(np.isfinite(residual), (1 + far.sum(1)) / (1 + LIKE), np.nan)
         person_p = self._person(residual, like)
-        group = self._group(behavior, designs, statistics, np.random.default_rng(seed))
+        group = self._group(behavior, designs, statistics, np.random.default_rng([seed, PURPOSE, 1]))
         models, outcomes = self.estimator.question.names, tuple(f.name for f in self.estimator.task.outcomes)
         return Prediction(self.names, models, observed, by_model, p, person_p, group, outcomes, self._failed)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def to_arviz(found: Analysis, question: Question) -> Any:
-    """An `InferenceData`: individual draws and model probabilities, the population's draws, predicted and observed statistics, and data."""
+    """An `InferenceData`: individual draws and model probabilities, predicted and observed statistics, and data."""
     import xarray
 
     people, parameters = np.array([str(label) for label in found.participants]), {}

@@ -98,7 +98,7 @@ class Agent(Model):
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         """One participant in plain Python. It does what it does in a compiled batch in which it has the seed that `rng` was made with."""
         seed, done = _seed_of(rng), task.nothing(1)
-        draw = _outcomes_of(task, self.at(task).rules, design, seed, rng)
+        draw = _outcomes_of(task, self.at(task).rules, design, done, seed, rng)
         _play(self.live(parameters, task, seed), done, design, task.lengths(design[None])[0], 0, draw)
         return {"mask": done.mask[0], **{name: values[0] for name, values in done.fields.items()}}
 
@@ -147,7 +147,7 @@ class Agent(Model):
     ) -> Behavior:
         """The same for one participant (1, B, T), in plain Python; with the seed that `rng` was made with, as for `simulate_one`."""
         seed, done = _seed_of(rng), _until(behavior, block)
-        draw = _outcomes_of(task, self.at(task).rules, design, seed, rng)
+        draw = _outcomes_of(task, self.at(task).rules, design, done, seed, rng)
         lengths = [*[behavior.shape[2]] * block, task.lengths(design[None])[0, block]]
         _play(self.live(parameters, task, seed), done, design, lengths, block, draw)
         return done
@@ -255,8 +255,14 @@ def _seed_of(rng: np.random.Generator) -> int:
     return int(rng.integers(0, 2**53))
 
 
-def _outcomes_of(task: Task, rules: Any, design: Floats, seed: int, rng: np.random.Generator) -> Callable[..., Mapping[str, Any]]:
-    """What the responses of one participant lead to, trial by trial: by the compiled rules, or else by the task's environment."""
+def _outcomes_of(
+    task: Task, rules: Any, design: Floats, done: Behavior, seed: int, rng: np.random.Generator
+) -> Callable[..., Mapping[str, Any]]:
+    """What the responses of one participant lead to, trial by trial: by the compiled rules, or else by the task's environment.
+
+    Arguments:
+        done: What was recorded so far, (1, B, T).
+    """
     numbers, outcome, memory = numbers_of(task), np.zeros(len(task.outcomes)), np.zeros(design.shape[1])
     luck, environment = started(np.array([seed]))[0, 1:], task.environment(design, rng)
 
@@ -266,8 +272,10 @@ def _outcomes_of(task: Task, rules: Any, design: Floats, seed: int, rng: np.rand
         return {f.name: outcome[o] for o, f in enumerate(task.outcomes)}
 
     def by_environment(block: int, trial: int, responses: Mapping[str, Any]) -> Mapping[str, Any]:
-        while environment.block < block:  # past blocks without trials
-            environment.step(responses)
+        while environment.block < block:  # what was recorded, and blocks without trials
+            at = np.s_[:, environment.block, environment.trial]
+            given, came = ({f.name: done.fields[f.name][at] for f in part} for part in (task.responses, task.outcomes))
+            environment.follow(given, came, ~done.mask[at])
         return {name: values[0] for name, values in environment.step(responses).items()}
 
     return by_environment if rules is None else by_rules

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from ..question import Question
 
+Z95 = 1.645
+"""The 95 % quantile of a standard normal: parameters of people are told with 5 to 95 % of a normal on the normal scale."""
+
 DIFFERENCE = "first minus second, with a 90 % interval and the probability that the first is larger"
 
 
@@ -97,6 +100,8 @@ def tables(found: Analysis) -> dict[str, pd.DataFrame]:
     listed = {"people": pd.DataFrame(people_columns(found)), "predictions": pd.DataFrame(found.prediction.rows())}
     if found.effects is not None:
         listed["frequencies"] = pd.DataFrame(found.effects.to_json()["models"])
+    if found.families is not None:
+        listed["families"] = pd.DataFrame(found.families.to_json()["models"]).rename(columns={"model": "family"})
     if found.parameters:
         listed["parameters"] = pd.DataFrame([row for group in found.parameters.values() for row in group.rows()])
     rows = [{"by": one.name, **row} for one in found.comparisons for row in (*_frequency_rows(one), *(d.row() for d in one.parameters))]
@@ -112,8 +117,9 @@ def people_columns(found: Analysis) -> dict[str, Any]:
         columns |= {f"probability.{model}": found.probabilities[:, m] for m, model in enumerate(found.models)}
     for model, group in found.parameters.items():
         for p, (name, prior) in enumerate(group.priors.items()):
-            z = group.shrunk[0, :, p]
-            columns[f"{model}.{name}.group"] = np.where(np.isnan(z), np.nan, prior.from_normal(z))
+            (z, sd), label = group.shrunk[..., p], f"{model}.{name}.group"
+            for column, place in ((label, z), (f"{label}.q05", z - Z95 * sd), (f"{label}.q95", z + Z95 * sd)):
+                columns[column] = np.where(np.isnan(place), np.nan, prior.from_normal(place))
     columns |= {"doubtful": found.doubtful} if found.parameters else {}
     columns |= found.trust.columns() if found.trust is not None else {}
     columns["predictive.p"] = found.prediction.person_p
@@ -138,9 +144,9 @@ def _people(found: Analysis) -> tuple[Panel | None, Table]:
     if len(found.models) > 1:
         caption = f"Model probabilities of each person by itself. {assigned(found)} {found.evidence.words}"
         shown = panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
-    columns = people_columns(found)
+    columns = {name: values for name, values in people_columns(found).items() if not name.endswith((".q05", ".q95"))}
     rows = [[_text(value, name) for name, value in zip(columns, row, strict=True)] for row in zip(*columns.values(), strict=True)]
-    return shown, Table("One row for each person", list(columns), rows)
+    return shown, Table("One row for each person; intervals of parameters are in the table of people", list(columns), rows)
 
 
 def _effects(found: Analysis) -> list[tuple[Panel, Table]]:
@@ -184,8 +190,9 @@ def _comparison(number: int, one: Comparison) -> tuple[str, list[str], list[Pane
     """A heading, what is found, figures and tables."""
     texts, panels, shown = [f"Not compared: {one.not_compared}."] if one.not_compared else [], [], []
     if one.frequencies is not None:
-        p = one.frequencies.probability
-        texts.append(f"The probability that groups differ in the frequencies of models is {p:.3f} (one half before the data).")
+        p, error = one.frequencies.probability, one.frequencies.error
+        told = f"{p:.3f}" + (f" ± {p * (1 - p) * error:.3f}, by two Monte-Carlo standard errors" if error else "")
+        texts.append(f"The probability that groups differ in the frequencies of models is {told} (one half before the data).")
         figure = figures.frequencies_figure(one.frequencies.groups)
         panels.append(panel(figure, f"groups-{number}", f"Frequencies of models by {one.name}."))
         shown.append(_rows_table(_frequency_rows(one), f"Differences of frequencies: {DIFFERENCE}"))

@@ -64,5 +64,10 @@ def read_sheets(path: Path) -> list[Sheet]:
         raise DataError("This kind of file is unknown.", where=str(path), expected=expected, got=got, fix="save the data as CSV")
     try:
         return known[ending].read(path)
+    except DataError:
+        raise
     except OSError as error:
         raise DataError("A data file cannot be read.", where=str(path), got=error.strerror or str(error), fix="check the path") from None
+    except Exception as error:  # packages that read files have errors of all kinds for a file that is broken
+        got, fix = f"{type(error).__name__}: {error}"[:200], "export the data again, or save them as CSV in UTF-8"
+        raise DataError("A data file cannot be read.", where=str(path), got=got, fix=fix) from None

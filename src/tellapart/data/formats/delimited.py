@@ -26,6 +26,7 @@ def read(path: Path) -> list[Sheet]:
     if separator is None:
         table = [line.split() for line in lines[start:]]
     else:
+        csv.field_size_limit(2**31 - 1)  # a cell may hold a whole screen of the experiment
         table = [list(row) for row in csv.reader(lines[start:], delimiter=separator, skipinitialspace=True)]
     header, rows = [cell.strip() for cell in table[0]], [[cell.strip() for cell in row] for row in table[1:]]
     while rows and not any(rows[-1]):

@@ -45,7 +45,7 @@ def _tables(content: Any) -> list[tuple[str | None, list[Mapping[str, Any]]]]:
         if content and all(isinstance(part, list) for part in content.values()):
             if all(isinstance(row, Mapping) for part in content.values() for row in part):
                 return [(str(people), list(rows)) for people, rows in content.items()]
-            width = len(next(iter(content.values())))
+            width = max(map(len, content.values()))
             return [(None, [{key: column[i] for key, column in content.items() if i < len(column)} for i in range(width)])]
     return []
 
