@@ -227,8 +227,8 @@ MISTAKES = {
     "A data table": [
         in_data("a column is missing", "choice,", "", "more or fewer values than the header has columns", "No column is named like choice"),
         in_data("a column that says nothing", "reward\n", "x7\n", "No column is named like reward", "--columns reward=NAME"),
-        in_data("an arm that is not there", "1,0,3,0,1", "1,0,3,3,1", "3 (1 times), and the task has 3 categories.", "--missing 3"),
-        in_data("a word for a number", "1,0,3,0,1", "1,0,3,0,win", "'reward' holds both numbers and words", "win (1 times)"),
+        in_data("an arm that is not there", "1,0,3,0,1", "1,0,3,3,1", "3 (1 time), and the task has 3 categories.", "--missing 3"),
+        in_data("a word for a number", "1,0,3,0,1", "1,0,3,0,win", "'reward' holds both numbers and words", "win (1 time)"),
         in_data("half a reward", "1,0,3,0,1", "1,0,3,0,0.5", "'reward' are not two numbers.", "reward is 0 or 1"),
         in_data("a word for a trial", "1,0,3,0,1", "1,0,last,0,1", "The column 'trial' is no count of trials.", "row 5: last"),
         in_data("a block too many", "1,0,3,0,1", "1,2,3,0,1", "has 3 blocks, and the task 2."),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -133,6 +134,13 @@ def test_doctor_knows_what_is_installed():
     known = result_of("doctor")
     assert all(known[name]["works"] for name in ("tellapart", "Python", "torch", "numba", "SQLite"))
     assert "cores" in run("doctor").stdout
+    assert not re.search(r"\b1 threads", run("doctor").stdout)
+
+
+def test_the_list_of_commands_says_each_in_full():
+    shown = run("--help").stdout
+    assert "How many people do I need?" in shown
+    assert "..." not in shown.split("Commands:")[1]
 
 
 def test_doctor_starts_no_threads():

@@ -16,7 +16,7 @@ from .information.estimate import Difference, Floats, InformationEstimate, Point
 from .progress import Progress, unheard
 from .tasks.scaling import from_unit, to_unit
 from .tasks.space import DesignSpace, Variable
-from .tasks.text import format_design
+from .tasks.text import format_design, names_for_people
 from .workers import HERE, one_thread
 
 if TYPE_CHECKING:
@@ -133,13 +133,14 @@ def move_each(
     space = estimator.task.design_space
     places = [(b, v) for b in range(space.blocks) for v in range(len(space.variables))]
     lines = {place: line for place in places if len(line := along(space, design, *place, points)) > 1}
+    names = names_for_people(space.names)
     n, moved = min(10_000, participants // max(1, sum(map(len, lines.values())))), list[Moved]()
     if n < FEWEST:
         return moved
     with one_thread():
         (here,) = _points(estimator, [design], n, (seed, _MOVE))
         for done, ((b, v), line) in enumerate(lines.items()):
-            progress(done, len(lines), "moving each number of the design", f"block {b + 1}, {space.names[v]}")
+            progress(done, len(lines), "moving each number of the design", f"block {b + 1}, {names[v]}")
             elsewhere, (change, se) = line[:, b, v] != design[b, v], np.zeros((2, len(line)))
             differences = [one.minus(here) for one in _points(estimator, line[elsewhere], n, (seed, _MOVE))]
             change[elsewhere], se[elsewhere] = np.array([(one.nats, one.se) for one in differences]).T

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 import tellapart as ta
 from tellapart.adaptive.decisions import difference, record
 from tellapart.cli import app
-from tellapart.cli.adapting import check_replay
+from tellapart.cli.adapting import _calibration, _line, check_replay
 from tellapart.errors import RunError
 from tellapart.run import Run
 from tellapart.study import Study
@@ -202,3 +203,14 @@ def test_without_a_run_the_fix_is_said(tmp_path, folder):
         result = run(*command)
         assert result.exit_code == 2
         assert "tellapart design" in result.output
+
+
+def test_a_next_block_is_counted_as_people_count():
+    study = ta.Study(ta.BernoulliBandit(arms=2, blocks=2, trials=5), [ta.WSLTS(), ta.AEG()])
+    decision = SimpleNamespace(block=0, row=[0.2, 0.75], gain=SimpleNamespace(nats=0.1, se=0.01), over_planned=None)
+    assert _line(study, "p07", decision).startswith("p07: block 1 of 2: arm 1: 0.2, arm 2: 0.75; expected gain 0.100")
+
+
+def test_a_verdict_is_said_once_with_what_it_is_about():
+    parts = [SimpleNamespace(model="m", parameter=name, verdict=verdict) for name, verdict in (("a", "fine"), ("b", "off"), ("c", "fine"))]
+    assert _calibration(SimpleNamespace(verdict="fine"), parts) == "fine: models, m.a, m.c; off: m.b"

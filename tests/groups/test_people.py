@@ -146,6 +146,7 @@ def test_those_who_judge_are_drawn_by_other_numbers_than_those_who_are_judged_by
 def test_one_person(result):
     found = result.analyse(simulate(result, 1), settings=QUICK)
     assert conclusion(found).startswith("1 person does not say which model")
+    assert "(90 % interval " in conclusion(found)
     assert described(found).startswith("Nothing speaks against the models as a description of the group")
     assert found.effects.people == 1
     assert (found.effects.high - found.effects.low > 0.5).all()

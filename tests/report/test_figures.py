@@ -158,3 +158,8 @@ def test_a_figure_on_a_page_is_drawn_once_and_as_if_it_had_been_drawn_twice(monk
     monkeypatch.setattr(style, "lay_out_alone", lambda figure: None)
     assert style.inline(figures.confusion_figure(confusion(), "a design"), "one", "a figure") == once
     assert len(drawn) == 3
+
+
+def test_trials_are_whole():
+    figure = figures.curve_figure([{"blocks": 1, "trials": t, "nats": 0.1 * t, "se": 0.01} for t in range(2, 21, 2)])
+    assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())

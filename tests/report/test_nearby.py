@@ -61,7 +61,7 @@ def test_the_errors_along_a_number_are_those_of_repetitions(about_both):
 
 def test_each_number_is_moved_through_its_range_and_stays_itself_at_the_recommended_value(about_both):
     told = []
-    moved = move_each(about_both, DESIGN, 6 * 4 * 100, 3, seed=1, progress=lambda done, total, *words: told.append((done, total)))
+    moved = move_each(about_both, DESIGN, 6 * 4 * 100, 3, seed=1, progress=lambda *words: told.append(words))
     assert [(one.block, one.variable) for one in moved] == [(b, v) for b in range(2) for v in range(3)]
     for one in moved:
         np.testing.assert_allclose(one.values, sorted([0, 0.5, 1, DESIGN[one.block, one.variable]]))
@@ -69,7 +69,8 @@ def test_each_number_is_moved_through_its_range_and_stays_itself_at_the_recommen
         assert (one.change[here] == 0).all()
         assert (one.se[here] == 0).all()
         assert (one.se[~here] > 0).all()
-    assert told[-1] == (6, 6)
+    assert told[0][-1] == "block 1, arm 1"  # as people count
+    assert told[-1][:2] == (6, 6)
     back = Moved.from_json(moved[0].to_json())
     np.testing.assert_array_equal(back.change, moved[0].change)
     assert move_each(about_both, DESIGN, 6 * 3 * 10, 3) == []  # too few participants to draw anything

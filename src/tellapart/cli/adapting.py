@@ -75,11 +75,12 @@ def adapt(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what adapting would be worth: the policy minus the best fixed design.
+    """Is it worth choosing blocks for each participant?
 
-    Needs a finished run. Simulated participants take part twice, with blocks chosen for them and with the recommended design. Printed
-    are the information of both, their paired difference, blocks saved by stopping when enough is known, whether posteriors stay
-    calibrated, and the time of a decision. "Not worth it here" is a valid answer. The result is kept in the run folder, for the report.
+    Needs a finished run. Simulated participants take part twice: adaptively, with blocks chosen for them and with the recommended
+    design. Printed are the information of both, their paired difference, blocks saved by stopping when enough is known, whether
+    posteriors stay calibrated, and the time of a decision. "Not worth it here" is a valid answer. The result is kept in the run folder,
+    for the report.
 
     \b
     Example:
@@ -116,7 +117,10 @@ def _line(study: Study, label: Any, decision: Any) -> str:
     """One participant's next block in words."""
     if decision is None:
         return f"{label}: all blocks are done"
-    row = ", ".join(f"{name} {value:.4g}" for name, value in zip(study.task.design_space.names, decision.row, strict=True))
+    from ..tasks.text import names_for_people
+
+    names = names_for_people(study.task.design_space.names)
+    row = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, decision.row, strict=True))
     more = f", {decision.over_planned} over the planned block" if decision.over_planned else ""
     block = f"block {decision.block + 1} of {study.task.blocks}"
     return f"{label}: {block}: {row}; expected gain {decision.gain.nats:.3f} ± {decision.gain.se:.3f} nats{more}"
@@ -146,9 +150,11 @@ def _describe(found: Worth, study: Study) -> list[str]:
 
 
 def _calibration(models: ModelCalibration | None, parameters: Sequence[RankCalibration]) -> str:
-    """What was found of the posteriors, of models and of each parameter."""
-    parts = [f"models: {models.verdict}"] if models else []
-    return "; ".join([*parts, *(f"{part.model}.{part.parameter}: {part.verdict}" for part in parameters)])
+    """What was found of the posteriors of models and of parameters: each verdict once, with what it is about."""
+    found = [("models", models.verdict)] if models else []
+    found += [(f"{part.model}.{part.parameter}", part.verdict) for part in parameters]
+    verdicts = dict.fromkeys(verdict for _, verdict in found)
+    return "; ".join(f"{one}: {', '.join(name for name, verdict in found if verdict == one)}" for one in verdicts)
 
 
 def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float, as_json: bool, report: Any) -> Any:

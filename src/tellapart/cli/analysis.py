@@ -29,11 +29,11 @@ def import_tables(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Turn any table of data into one that tellapart reads, and say what was understood.
+    """Turn any table of data into one that tellapart reads.
 
-    CSV and its kin, JSON as jsPsych writes it, Excel and Parquet; one file for all or one for each participant. Columns and codings are
-    recognised; where two readings are possible it asks, and the answer is an option, or a key of the section [data] of the study file.
-    All that is wrong is said at once.
+    It reads CSV, JSON as jsPsych writes it, Excel and Parquet, one file for all or one for each participant, and says what it
+    understood. Columns and codings are recognised; where two readings are possible it asks, and the answer is an option, or a key of
+    the section [data] of the study file. All that is wrong is said at once.
 
     \b
     Example:

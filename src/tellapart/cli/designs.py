@@ -73,9 +73,10 @@ def evaluate(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the information of given designs, estimated as the study's search does.
+    """Estimate the information of given designs.
 
-    With the search "amortized" the run's estimator is used on fresh simulations; with "bayesopt" one is trained at each design.
+    It is done as the study's search does it. With the search "amortized" the run's network reads fresh simulations; with "bayesopt" a
+    network is trained at each design.
 
     \b
     Example:
@@ -100,10 +101,10 @@ def exact(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the exact information of designs, where every model has a likelihood.
+    """Compute the exact information of given designs.
 
-    Information is in nats, with its standard error over simulated participants. Every design faces the same agents: the same
-    draws of parameters and the same random numbers.
+    Every model must have a likelihood. Information is in nats, with its standard error over simulated participants. Every design faces
+    the same agents: the same draws of parameters and the same random numbers.
 
     \b
     Example:
@@ -130,9 +131,10 @@ def curve(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """How many trials do I need? Information for every number of blocks and a range of trials in each block.
+    """How many trials do I need?
 
-    At the recommended design of a finished run, from its own network. All points share their simulated participants, so that
+    Prints the information for every number of blocks and a range of trials in each block, at the recommended design of a finished run,
+    from its own network. All points share their simulated participants, so that
     differences along the curve are more certain than its height.
 
     \b

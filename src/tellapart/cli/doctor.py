@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ..errors import counted
 from .frame import command, show
 from .options import AsJson
 
@@ -13,7 +14,7 @@ FOR_SERVING = ("fastapi", "sqlalchemy", "uvicorn")
 
 @command
 def doctor(as_json: AsJson = False) -> None:
-    """Say what works on this machine, and what to do about what does not.
+    """Say what works on this machine, and how to mend the rest.
 
     \b
     Example:
@@ -48,8 +49,8 @@ def _machine() -> Iterator[tuple[str, bool, str]]:
     from ..threads import available_cores
 
     # `numba.get_num_threads` would start its threads, and give torch as many
-    numbers = f"torch uses {torch.get_num_threads()} threads, numba {numba.config.NUMBA_NUM_THREADS}"
-    yield "cores", True, f"{available_cores()}; {numbers}"
+    threads = f"torch uses {counted(torch.get_num_threads(), 'thread')}, numba {numba.config.NUMBA_NUM_THREADS}"
+    yield "cores", True, f"{available_cores()}; {threads}"
     cuda = torch.cuda.is_available()
     yield "graphics card", cuda, torch.cuda.get_device_name(0) if cuda else "none is needed; networks are small and train on processors"
     try:

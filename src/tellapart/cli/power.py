@@ -27,22 +27,23 @@ def power(
     frequencies: Annotated[str | None, option("--frequencies A=0.6,…", "Of models in the population; the first 60 % if not given.")] = None,
     versus: Annotated[str | None, option("--versus A=0.2,…", "Frequencies in a second group: do they differ?")] = None,
     parameter: Annotated[str | None, option("--parameter M.P", "Ask about a parameter instead: aeg.phi.")] = None,
-    width: Annotated[float | None, option("--width", "How wide the interval of its population mean may be.")] = None,
-    effect: Annotated[float | None, option("--effect", "How much its mean differs between two groups.")] = None,
-    target: Annotated[float, option("--target", "The share of studies that are to be right.", min=0.5, max=0.99)] = 0.8,
+    width: Annotated[float | None, option("--width W", "How wide the interval of its population mean may be.")] = None,
+    effect: Annotated[float | None, option("--effect E", "How much its mean differs between two groups.")] = None,
+    target: Annotated[float, option("--target P", "The share of studies that are to be right.", min=0.5, max=0.99)] = 0.8,
     certainty: Annotated[
-        float | None, option("--certainty", "How sure a right study is; 0.95, with --width 0.9, if not given.", min=0.5, max=0.999)
+        float | None, option("--certainty P", "How sure a right study is; 0.95, with --width 0.9, if not given.", min=0.5, max=0.999)
     ] = None,
     n: Annotated[int, option("--n N", "How many simulated people groups are drawn from.", min=300)] = 3000,
     figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw the curves.")] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """How many people? The share of studies with the right conclusion, against the number of people.
+    """How many people do I need?
 
-    At the recommended design and at baseline designs, from the run's own network: simulated people are drawn into groups, which are
-    analysed as real ones are. Asks whether the most frequent model is found; with --versus, whether two groups differ; with --parameter,
-    whether its population mean is known within --width, or a difference of --effect is seen.
+    Prints with how many people a study reaches the right conclusion often enough, at the recommended design and at baseline designs,
+    from the run's own network: simulated people are drawn into groups, which are analysed as real ones are. Asks whether the most
+    frequent model is found; with --versus, whether two groups differ; with --parameter, whether its population mean is known within
+    --width, or a difference of --effect is seen.
 
     \b
     Example:

@@ -26,7 +26,7 @@ def validate(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what the study's estimator says, on simulated participants whose truth is known.
+    """Check the network on simulated people whose truth is known.
 
     At the recommended design and at baseline designs: how much it misses, by likelihood where models have one, and else by an
     independent reader, another network that looks for what it overlooked; whether its probabilities are as good as they say, and what
@@ -104,7 +104,7 @@ def report(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of a finished run: one HTML file that opens anywhere.
+    """Write the report of a finished run, one HTML file.
 
     It has the recommendation, the design as a picture, whether you may round it, how much each of its numbers matters, what it
     tells against randomly drawn designs, how many trials are needed, how well models and parameters are recovered, whether to

@@ -31,7 +31,7 @@ _CHUNK = 2_000
 @command
 def new(
     name: Annotated[Path, argument("NAME", "The folder to make.")],
-    example: Annotated[str, option("--example EXAMPLE", "What to begin with; see below.")] = "bandit",
+    example: Annotated[str, option("--example EXAMPLE", "What to begin with; see above.")] = "bandit",
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,7 +61,7 @@ def new(
 @command
 def check(
     study: StudyPath,
-    data: Annotated[list[Path] | None, argument("DATA…", "Data to check too.")] = None,
+    data: Annotated[list[Path] | None, argument("DATA", "Data to check too.")] = None,
     columns: Columns = None,
     codes: Codes = None,
     missing: Missing = None,
@@ -69,11 +69,12 @@ def check(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study, its task, its simulators and, if given, tables of data.
+    """Check a study: its task, its models, and tables of data.
 
-    Each model is simulated at prior draws and at corners of the design space. Errors: wrong shapes or types, values that the task
-    cannot record, random numbers that do not come from `rng`, participants that depend on each other, a likelihood that
-    contradicts the simulator. Warnings: parameters and design variables without effect. Each comes with the usual fix.
+    Tables are checked if they are given. Each model is simulated at prior draws and at corners of the design space. Errors: wrong
+    shapes or types, values that the task cannot record, random numbers that do not come from `rng`, participants that depend on each
+    other, a likelihood that contradicts the simulator. Warnings: parameters and design variables without effect. Each comes with the
+    usual fix.
 
     \b
     Example:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     RunAt = tuple[Floats | None, Floats]
 
-Files = Annotated[list[Path], argument("DATA…", "Data files, or folders of them.")]
+Files = Annotated[list[Path], argument("DATA", "Data files, or folders of them.")]
 Columns = Annotated[list[str] | None, option("--columns WHAT=NAME", "Which column is what: choice=response. Can be repeated.")]
 Codes = Annotated[list[str] | None, option("--codes FIELD=A,B,…", "The texts for 0, 1, …: choice=left,right. Can be repeated.")]
 Missing = Annotated[list[str] | None, option("--missing TEXT", "A text that stands for a missed trial. Can be repeated.")]

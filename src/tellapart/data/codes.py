@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Mapping, Sequence
 
 from ..behavior import Field
+from ..errors import counted
 from .problems import Findings, some
 from .raw import number, plain
 
@@ -59,7 +60,7 @@ def find_coding(field: Field, column: str, texts: Sequence[str], given: tuple[st
 def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ...], findings: Findings) -> Coding | None:
     """The coding that the user gave."""
     wanted = {_same(text): float(i) for i, text in enumerate(given)}
-    other = [f"{text} ({counts[text]} times)" for text in counts if _same(text) not in wanted]
+    other = [f"{text} ({counted(counts[text], 'time')})" for text in counts if _same(text) not in wanted]
     levels = 2 if field.kind == "binary" else field.levels or 1
     if len(given) > levels or other:
         what = f"The codes given for {field.name} do not fit the column '{column}'."
@@ -89,7 +90,7 @@ def _categories(field: Field, column: str, counts: Counter[str], findings: Findi
     if all(value is not None for value in values.values()):
         return _numbered(field, column, {text: value for text, value in values.items() if value is not None}, counts, findings)
     if any(value is not None for value in values.values()):
-        few = [f"{text} ({counts[text]} times)" for text, value in values.items() if value is None]
+        few = [f"{text} ({counted(counts[text], 'time')})" for text, value in values.items() if value is None]
         fix = f"--missing TEXT for texts that stand for a missed trial, or --codes {field.name}=…"
         findings.mend(f"The column '{column}' holds both numbers and words for {field.name}.", fix, f"words: {some(few)}")
         return None
@@ -122,7 +123,7 @@ def _odd_numbers(
     field: Field, column: str, found: list[float], counts: Counter[str], values: Mapping[str, float], levels: int, findings: Findings
 ) -> None:
     """Numbers that are no customary coding: one too many may be a missed trial; as many as categories may be any coding."""
-    listed = some([f"{text} ({counts[text]} times)" for text in sorted(counts, key=lambda text: values[text])], 8)
+    listed = some([f"{text} ({counted(counts[text], 'time')})" for text in sorted(counts, key=lambda text: values[text])], 8)
     for start in (0, 1):
         rest = [value for value in found if value - start not in range(levels)]
         if len(rest) == 1 and rest[0] == int(rest[0]):
@@ -153,7 +154,7 @@ def _binary(field: Field, column: str, values: Mapping[str, float], counts: Coun
         return Coding.of({text: float(value > 0) for text, value in values.items()}, "-1 and 1")
     if len(found) == 2 and (found[0] == 0 or found[0] == -found[1]):
         return Coding.of({text: float(value == found[1]) for text, value in values.items()}, "the larger number is 1")
-    listed = some([f"{text} ({counts[text]} times)" for text in sorted(counts, key=lambda text: values[text])], 8)
+    listed = some([f"{text} ({counted(counts[text], 'time')})" for text in sorted(counts, key=lambda text: values[text])], 8)
     if len(found) == 2:
         texts = [f"{value:g}" for value in found]
         answers = [(f"{a} is 0, {b} is 1", f"--codes {field.name}={a},{b}") for a, b in (texts, texts[::-1])]
@@ -185,7 +186,7 @@ def _worded(field: Field, column: str, counts: Counter[str], findings: Findings)
     if all(ends.values()) and len({match.group(1) for match in ends.values() if match}) == 1:
         values = {text: float(match.group(2)) for text, match in ends.items() if match}
         return _numbered(field, column, values, counts, findings)
-    listed = some([f"{text} ({counts[text]} times)" for text in counts], 8)
+    listed = some([f"{text} ({counted(counts[text], 'time')})" for text in counts], 8)
     if len(words) <= levels:
         order = tuple(sorted(words))
         codes = ",".join([*order, *(f"TEXT{i}" for i in range(len(order), levels))])
@@ -202,7 +203,7 @@ def _worded(field: Field, column: str, counts: Counter[str], findings: Findings)
 def _numbers(field: Field, column: str, counts: Counter[str], given: tuple[str, ...] | None, findings: Findings) -> Coding | None:
     """Numbers as they are; times may be in milliseconds."""
     values = {text: number(text) for text in counts}
-    words = [f"{text} ({counts[text]} times)" for text, value in values.items() if value is None]
+    words = [f"{text} ({counted(counts[text], 'time')})" for text, value in values.items() if value is None]
     if words:
         findings.mend(
             f"The column '{column}' holds texts that are no numbers.", "mend them, or --missing TEXT if they are missed trials", some(words)
@@ -213,7 +214,9 @@ def _numbers(field: Field, column: str, counts: Counter[str], given: tuple[str, 
     if wrong:
         fix = f"{field.name} is {field.allowed}; mend them, or --missing TEXT if they are missed trials"
         findings.mend(
-            f"The column '{column}' holds values that {field.name} cannot take.", fix, some([f"{t} ({counts[t]} times)" for t in wrong])
+            f"The column '{column}' holds values that {field.name} cannot take.",
+            fix,
+            some([f"{t} ({counted(counts[t], 'time')})" for t in wrong]),
         )
         return None
     ordered = sorted(value for text, value in known.items() for _ in range(counts[text]))

@@ -144,14 +144,14 @@ def _in_words(se: Floats, network: bool) -> str:
     if not se.any():
         return "Evidences were computed from the models' likelihoods, which every model integrates by its own method."
     proposed = "proposed by the network and the prior" if network else "drawn from the prior"
-    better = "where those were too few that fit, around the best of them"
+    better = "where too few of those fit, around the best of them"
     return f"Evidences were computed from the models' likelihoods, at parameters {proposed} and, {better}; {errors_of(se)}."
 
 
 def errors_of(se: Floats) -> str:
     """Standard errors of log evidences in words; one of them is not 0."""
     middle, most = float(np.median(se[se > 0])), float(se.max())
-    return f"standard errors of log evidences are {middle:.3f} in the middle and {most:.3f} at most{beyond(most)}"
+    return f"standard errors of log evidences are {middle:.3f} (median) and {most:.3f} at most{beyond(most)}"
 
 
 def beyond(se: float) -> str:

@@ -62,7 +62,7 @@ def _of_choices(field: Field, values: NDArray[Any], behavior: Behavior, binary: 
     counts = np.stack([((values == level) & mask).sum(2) for level in range(levels)], axis=-1)
     shares = counts / np.maximum(counts.sum(-1, keepdims=True), 1)
     yield "share of the favourite of a block", mean(shares.max(-1), np.asarray(mask.any(2)))
-    names = field.labels or tuple(f"{field.name} {level}" for level in range(levels))
+    names = field.labels or tuple(f"{field.name} {level + 1}" for level in range(levels))
     yield from ((f"share of {names[level]}", mean(values == level, mask)) for level in range(levels) if levels <= MOST)
     if values.shape[2] < 3:
         return

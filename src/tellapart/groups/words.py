@@ -33,7 +33,8 @@ def conclusion(found: Analysis) -> str:
         return f"In the population of {these} {people}, the means of {found.models[0]} are: {means}."
     effects = found.effects
     best = int(effects.frequencies.argmax())
-    share = f"{100 * effects.frequencies[best]:.0f} % ({100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %)"
+    interval = f"{100 * effects.interval:.0f} % interval {100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %"
+    share = f"{100 * effects.frequencies[best]:.0f} % ({interval})"
     sure = f"protected exceedance probability {effects.protected[best]:.3f}, Bayes omnibus risk {effects.omnibus_risk:.3f}"
     if effects.protected[best] < SURE:
         return f"{people.capitalize()} {do} not say which model is the most frequent one; {effects.names[best]} leads with {share}; {sure}."

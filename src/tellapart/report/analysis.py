@@ -142,7 +142,7 @@ def _people(found: Analysis) -> tuple[Panel | None, Table]:
     """The figure of model probabilities, and the table of people."""
     shown = None
     if len(found.models) > 1:
-        caption = f"Model probabilities of each person by itself. {assigned(found)} {found.evidence.words}"
+        caption = f"Model probabilities of each person alone. {assigned(found)} {found.evidence.words}"
         shown = panel(figures.people_figure(np.nan_to_num(found.probabilities), found.models), "people", caption)
     columns = {name: values for name, values in people_columns(found).items() if not name.endswith((".q05", ".q95"))}
     rows = [[_text(value, name) for name, value in zip(columns, row, strict=True)] for row in zip(*columns.values(), strict=True)]
@@ -221,7 +221,8 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
         text += f" For that, {people} of the {everybody} people were drawn by lot; the observed averages are theirs."
     caption = (
         "Statistics of behavior: observed (filled; a diamond where that is strange), where it would be in 95 % of groups"
-        " drawn from the nearest population (grey), and what each model predicts: were all these people its own and took part once more."
+        " drawn from the nearest population (grey), and what each model predicts if all these people"
+        " follow it and take part once more. Blocks and choices without names are counted from 1; tables of data count from 0."
     )
     panels = [panel(figures.predictive_figure(prediction), "predictive", caption)]
     stems = [name.removesuffix(f", {PARTS[0]}") for name in prediction.names if name.endswith(f", {PARTS[0]}")]
@@ -237,7 +238,7 @@ def _predictive(found: Analysis) -> tuple[str, list[Panel], Table]:
 
 def _rows_table(rows: Sequence[dict[str, Any]], caption: str) -> Table:
     header = list(rows[0]) if rows else []
-    return Table(caption, header, [[_text(row[key], key) for key in header] for row in rows])
+    return Table(caption, [name.replace("_", " ") for name in header], [[_text(row[key], key) for key in header] for row in rows])
 
 
 def _text(value: Any, column: str = "") -> str:

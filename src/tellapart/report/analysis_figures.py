@@ -31,7 +31,7 @@ def people_figure(probabilities: np.ndarray[Any, np.dtype[np.float64]], names: S
             above = below + np.repeat(probabilities[order, m], 2)
             axes.fill_between(edges, below, above, facecolor=COLOURS[m % 7], hatch=HATCHES[m % 7], edgecolor="white", lw=0.0, label=name)
             below = above
-        axes.set(xlim=(-0.5, len(order) - 0.5), ylim=(0, 1), xlabel=f"{len(order)} people", ylabel="model probability")
+        axes.set(xlim=(-0.5, len(order) - 0.5), ylim=(0, 1), xlabel=f"{len(order)} people", ylabel="model probability", xticks=[])
         figure.legend(loc="outside lower center", ncols=min(4, len(names)))
         return figure
 

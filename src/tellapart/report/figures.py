@@ -109,6 +109,7 @@ def curve_figure(points: Sequence[Mapping[str, Any]], target: float | None = Non
         if target is not None:
             axes.axhline(target, color=HABIT, lw=1.5, label="baseline designs, all trials")
         axes.set(xlabel="trials in each block", ylabel="information (nats)")
+        axes.locator_params(axis="x", integer=True)
         axes.set_ylim(bottom=0)
         axes.legend()
         return figure

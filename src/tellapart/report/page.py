@@ -107,13 +107,13 @@ def recommendation(content: Content) -> str:
     part = content.validation.designs[0] if content.validation else None
     amount = words.amount(information["nats"], information["kind"], part)
     text += f" One person's data tell {amount} about {content.question.in_words}"
-    return text + (f": {_against(baseline, COMPARED if usual is None else 'those')}." if baseline else ".")
+    return text + (f": {_against(baseline, COMPARED if usual is None else 'those designs')}." if baseline else ".")
 
 
 def _against(baseline: Mapping[str, Any], designs: str) -> str:
     """Does the recommended design tell more than the `designs` of the baseline?"""
     gain, unsure = baseline["gain"]["nats"], 2 * baseline["gain"]["se"]
-    sign = "more than" if gain > unsure else "less than" if gain < -unsure else "about as much as"
+    sign = "more than" if gain > unsure else "less than" if gain < -unsure else "not clearly more than"
     more = "; so the search has not found the best, and should be run with more steps" if gain < -unsure else ""
     return f"{sign} {designs} ({baseline['nats']:.2f} on average){more}"
 

@@ -44,7 +44,7 @@ def against_baseline_in_words(comparison: BaselineComparison) -> str:
     elif gain.nats < -2 * gain.se:
         verdict = "tells less than randomly drawn comparison designs, so the search has not found the best"
     else:
-        verdict = "tells about as much as randomly drawn comparison designs: here, many designs are equally good"
+        verdict = "does not clearly tell more than randomly drawn comparison designs"
     return (
         f"The recommended design {verdict}: {comparison.recommended.nats:.3f} nats against {comparison.mean.nats:.3f} on average;"
         f" on the same participants {gain.nats:+.3f} ± {gain.se:.3f}, ahead of {comparison.ahead} of {count}."
@@ -101,16 +101,16 @@ def exact_in_words(exact: ExactComparison) -> str:
     if exact.at_most.nats < -ABOVE * exact.at_most.se:
         return (
             f"The estimate, {exact.estimate:.3f} nats, is {-exact.at_most.nats:.3f} ± {exact.at_most.se:.3f} above what likelihoods allow"
-            f" for the same {exact.n} participants: a model's likelihood is not that of its simulator, and one of them has to be mended."
+            f" for the same {exact.n:,} participants: a model's likelihood is not that of its simulator, and one of them has to be mended."
         )
     if not exact.exact:
         return (
-            f"By likelihood the same {exact.n} participants tell between {exact.lower:.3f} and {exact.upper:.3f} nats; of that the estimate"
-            f" has {exact.estimate:.3f}, and misses at most {exact.at_most.nats:.3f} ± {exact.at_most.se:.3f}."
+            f"By likelihood the same {exact.n:,} participants tell between {exact.lower:.3f} and {exact.upper:.3f} nats; of that the"
+            f" estimate has {exact.estimate:.3f}, and misses at most {exact.at_most.nats:.3f} ± {exact.at_most.se:.3f}."
         )
     share = f" ({100 * exact.share:.0f} %)" if exact.share is not None and math.isfinite(exact.share) else ""
     text = (
-        f"Against the exact answer, on the same {exact.n} participants: {exact.estimate:.3f} of {exact.middle:.3f} nats{share},"
+        f"Against the exact answer, on the same {exact.n:,} participants: {exact.estimate:.3f} of {exact.middle:.3f} nats{share},"
         f" {exact.gap.nats:.3f} ± {exact.gap.se:.3f} missing"
     )
     if exact.largest_difference is not None:
