@@ -126,8 +126,9 @@ def confusion_figure(confusion: Confusion, title: str) -> Figure:
         for (i, j), share in np.ndenumerate(shares):
             color, weight = "white" if share > 0.6 else INK, "bold" if i == j else "normal"
             axes.text(j, i, f"{100 * share:.0f} %", ha="center", va="center", color=color, weight=weight)
-        slant = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, names)) > LONG else {}
-        axes.set_xticks(range(len(names)), names, **slant)
+        axes.set_xticks(range(len(names)), names)
+        if sum(map(len, names)) > LONG:
+            axes.set_xticks(range(len(names)), names, rotation=25, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="most probable model", ylabel="true model", title=title)
         axes.spines[:].set_visible(False)
