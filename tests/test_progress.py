@@ -27,7 +27,9 @@ def test_slow_work_shows_a_bar(capsys):
 def test_slow_work_that_reports_nothing(capsys):
     with progress_bar("silent", after=0.01):
         time.sleep(0.3)
-    assert "silent" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "silent" in shown
+    assert "100%" in shown
 
 
 def test_a_bar_says_the_stage_and_how_it_stands(capsys):

@@ -74,8 +74,8 @@ def progress_bar(label: str, after: float = 2.0) -> Iterator[Progress]:
     timer.start()
     try:
         yield report
-        total = bar.tasks[0].total
-        bar.update(work, completed=total)  # all is done, whatever was expected
+        total = bar.tasks[0].total or 1
+        bar.update(work, completed=total, total=total)  # all is done, whatever was expected
     finally:
         timer.cancel()
         timer.join()

@@ -1,6 +1,7 @@
 """What the figures show: read back from the figures themselves, from their SVG, and from a grey copy of their colours."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_a_confusion_matrix_shows_its_percentages():
 
 
 def test_curves_have_a_line_for_each_number_of_blocks():
-    legend = [text.get_text() for text in FIGURES["curve"]().axes[0].get_legend().texts]
+    legend = [text.get_text() for text in FIGURES["curve"]().legends[0].texts]
     assert sorted(legend) == ["1 block", "2 blocks", "baseline designs, all trials"]
 
 
@@ -163,3 +164,9 @@ def test_a_figure_on_a_page_is_drawn_once_and_as_if_it_had_been_drawn_twice(monk
 def test_trials_are_whole():
     figure = figures.curve_figure([{"blocks": 1, "trials": t, "nats": 0.1 * t, "se": 0.01} for t in range(2, 21, 2)])
     assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())
+
+
+def test_long_names_of_models_do_not_touch():
+    short, long = confusion(), replace(confusion(), models=("exponential", "hyperbolic", "present-bias"))
+    assert not any(label.get_rotation() for label in figures.confusion_figure(short, "here").axes[0].get_xticklabels())
+    assert all(label.get_rotation() for label in figures.confusion_figure(long, "here").axes[0].get_xticklabels())

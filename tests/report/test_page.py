@@ -120,11 +120,16 @@ def test_nothing_is_promised_that_was_not_measured(page):
     assert "They say nothing about how much information is missed" in page
 
 
+def test_the_design_to_copy_is_the_one_that_is_said(content, page):
+    for row in content.text_of(content.result["design"]).split("; "):
+        assert re.search(r"\s*".join(f"<td[^>]*>{value}</td>" for value in row.split(",")), page)
+
+
 def test_every_section_is_there(read, page):
     sections = {"design", "round", "explore", "information", "curve", "confusion", "recovery", "calibration", "how", "cite", "reproduce"}
     assert sections <= set(read.ids)
     assert "@inproceedings{valentin2021bayesian" in page
-    assert "About 9 trials per block" in page
+    assert "With about 9 trials per block it tells" in page
     assert "&lt;b&gt;bandit&lt;/b&gt;" in page
     assert "bandit &amp; co" in page
 

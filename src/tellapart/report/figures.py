@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..validation.rank_calibration import RankCalibration
     from ..validation.recovery import AveragedPosterior, Recovery
 
+LONG = 20
+"""Letters of the names of models, together, that no longer fit side by side under a narrow figure."""
+
 
 def design_figure(design: ArrayLike, variables: Sequence[str], low: ArrayLike, high: ArrayLike, label: str) -> Figure:
     """A design as bars: a group for each block if all variables have one scale, else axes for each variable.
@@ -111,7 +114,7 @@ def curve_figure(points: Sequence[Mapping[str, Any]], target: float | None = Non
         axes.set(xlabel="trials in each block", ylabel="information (nats)")
         axes.locator_params(axis="x", integer=True)
         axes.set_ylim(bottom=0)
-        axes.legend()
+        figure.legend(loc="outside lower center", ncols=3)
         return figure
 
 
@@ -124,6 +127,8 @@ def confusion_figure(confusion: Confusion, title: str) -> Figure:
             color, weight = "white" if share > 0.6 else INK, "bold" if i == j else "normal"
             axes.text(j, i, f"{100 * share:.0f} %", ha="center", va="center", color=color, weight=weight)
         axes.set_xticks(range(len(names)), names)
+        if sum(map(len, names)) > LONG:
+            axes.set_xticks(range(len(names)), names, rotation=25, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="most probable model", ylabel="true model", title=title)
         axes.spines[:].set_visible(False)

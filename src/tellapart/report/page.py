@@ -6,6 +6,7 @@ import json
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
+from ..errors import counted
 from ..nearby import Moved, Rounded
 from ..question import Question
 from ..search.base import Search
@@ -74,7 +75,7 @@ def render(content: Content) -> str:
         lead=recommendation(content),
         design=_design(content),
         header=["block", *names_for_people(content.task.design_space.names)],
-        rows=[[f"{b}", *(f"{value:.3f}" for value in row)] for b, row in enumerate(content.result["design"], 1)],
+        rows=[[f"{b}", *row.split(",")] for b, row in enumerate(content.text_of(content.result["design"]).split("; "), 1)],
         counting=_counting(content),
         rounding=content.rounded.in_words(content.task.design_space) if content.rounded else "",
         explored=explorer(content.moved, content.task.design_space, content.result["design"], content.result["information"]["nats"]),
@@ -158,7 +159,7 @@ def _curve(content: Content) -> Panel | None:
         enough = [p for p in content.curve if p["blocks"] == last["blocks"] and p["nats"] >= baseline["nats"]]
         least = min((point["trials"] for point in enough), default=last["trials"])
         if least < last["trials"]:
-            caption += f" About {least} trials per block tell what baseline designs tell with {last['trials']}."
+            caption += f" With about {counted(least, 'trial')} per block it tells what baseline designs tell with {last['trials']}."
     return panel(figure, "curve", caption)
 
 
