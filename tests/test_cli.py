@@ -146,7 +146,7 @@ def test_the_list_of_commands_says_each_in_full():
 def test_doctor_starts_no_threads():
     """Those of numba, once started, would give torch as many as there are cores."""
     before = torch.get_num_threads()
-    assert f"torch uses {before} threads" in run("doctor").stdout
+    assert f"torch uses {counted(before, 'thread')}" in run("doctor").stdout
     assert torch.get_num_threads() == before
 
 
@@ -414,7 +414,7 @@ def test_a_full_disk_leaves_the_old_table(folder, monkeypatch):
     ("change", "words"),
     [
         (lambda t: t.drop(columns="choice"), ["No column is named like choice", "--columns choice=NAME"]),
-        (lambda t: t.assign(choice=t["choice"].where(t.index != 3, 3)), ["3 (1 times)", "the task has 3 categories"]),
+        (lambda t: t.assign(choice=t["choice"].where(t.index != 3, 3)), ["3 (1 time)", "the task has 3 categories"]),
         (
             lambda t: t.assign(reward=t["reward"].astype(object).where(t.index != 3, "win")),
             ["'reward' holds both numbers and words", "win"],
