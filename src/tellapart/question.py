@@ -131,6 +131,13 @@ def everything(question: Question) -> Question:
     return replace(question, goal="both" if len(question.models) > 1 else "estimate", about=())
 
 
+def nuisance(question: Question) -> Question | None:
+    """The question about the parameters that `question` does not ask about; None if it asks about all."""
+    asked = question.about if question.about_parameters else ()
+    rest = tuple(name for name in parameter_names(question.models) if name not in asked)
+    return replace(everything(question), about=rest) if rest else None
+
+
 def which_model(question: Question) -> Question:
     """The question about the model alone."""
     return replace(question, goal="discriminate", about=())

@@ -77,6 +77,42 @@ def test_models_that_are_not_equally_probable():
     assert estimate.accuracy == pytest.approx(truth.accuracy, abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("question", "asked", "aside"),
+    [
+        (ta.Question((LOW, MIDDLE, HIGH)), 0, [1, 1, 1]),
+        (ta.Question((LOW, SUM)), 0, [1, 2]),
+        (ta.Question((LOW, SUM), "both", about=("sum.b",)), 1, [1, 1]),
+        (ta.Question((SUM,), "estimate", about=("sum.b",)), 1, [1]),
+        (ta.Question((SUM,), "estimate"), 2, None),
+    ],
+)
+def test_what_is_learned_on_the_side_is_no_part_of_the_bound(question, asked, aside):
+    torch.manual_seed(0)
+    estimator = ta.PosteriorEstimator.for_every_design(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))
+    assert ([len(estimator.rest.parameters(m)) for m in range(len(question.models))] if estimator.rest else None) == aside
+    batch = estimator.simulate(DESIGN, 300, np.random.default_rng(1))
+    assert batch.v.shape[1] == asked + max(aside or [0])
+    loss, bound = estimator.loss(batch), estimator.bound(batch)
+    torch.testing.assert_close(loss, -bound.mean())
+    if aside:
+        weights = [estimator.encoder.last.weight, *estimator.sketch.parameters()]
+        of_loss, of_bound = (torch.autograd.grad(value, weights, allow_unused=True) for value in (loss, -bound.mean()))
+        assert not torch.equal(of_loss[0], of_bound[0])
+        assert all(gradient is not None for gradient in of_loss[1:])
+        assert all(gradient is None for gradient in of_bound[1:])
+
+
+def test_parameters_that_nobody_asks_about_are_learned_on_the_side():
+    """The exact posterior of x under each model is normal, and 2 readings of unit noise tell 0.5 log(1 + 2 / 4) = 0.203 nats of it."""
+    estimator = trained(ta.Question((LOW, MIDDLE, HIGH)))
+    batch = estimator.simulate(DESIGN, 20_000, np.random.default_rng(7))
+    with torch.no_grad():
+        told = estimator.sketch.information(batch.v, batch.model, estimator.encoder(batch.inputs)).double().numpy()
+    noise = 4.5 * told.std() / np.sqrt(len(told))
+    assert 0.9 * 0.203 - noise < told.mean() < 0.203 + noise
+
+
 def test_an_estimator_that_returns_the_prior_finds_nothing():
     question = ta.Question((LOW, MIDDLE, HIGH), prior=(0.6, 0.3, 0.1))
     estimator = ta.PosteriorEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))

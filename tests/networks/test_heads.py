@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from tellapart.networks.heads import Classifier, Critic, Flow, perceptron
+from tellapart.networks.heads import Classifier, Critic, Flow, Sketch, perceptron
 
 
 def test_probabilities_sum_to_one():
@@ -41,3 +41,18 @@ def test_a_flow_is_a_density_and_its_draws_follow_it():
     assert abs(cumulative[-1] - 1) < 1e-3
     below = (draws.numpy().ravel()[:, None] <= z[::200]).mean(0)
     assert np.abs(below - cumulative[::200]).max() < np.sqrt(np.log(2e6) / 40_000)
+
+
+def test_a_sketch_is_a_density_of_the_parameters_that_a_model_has():
+    torch.manual_seed(0)
+    sketch, s, z = Sketch(3, [2, 1, 0]), torch.randn(1, 3), torch.linspace(-9, 9, 1201)
+    with torch.no_grad():
+        one = sketch.information(torch.stack([z, torch.full_like(z, 7.0)], -1), torch.full((1201,), 1), s.expand(1201, 3))
+        none = sketch.information(torch.randn(4, 2), torch.full((4,), 2), s.expand(4, 3))
+        grid = torch.cartesian_prod(z[::8], z[::8])
+        two = sketch.information(grid, torch.zeros(len(grid), dtype=torch.int64), s.expand(len(grid), 3))
+    area = float(torch.trapezoid(one.double().exp() * torch.exp(-0.5 * z.double() ** 2) / np.sqrt(2 * np.pi), z.double()))
+    volume = float((two.double().exp() * torch.exp(-0.5 * grid.double().square().sum(-1))).sum() / (2 * np.pi)) * (8 * 18 / 1200) ** 2
+    assert abs(area - 1) < 1e-4
+    assert abs(volume - 1) < 1e-3
+    assert (none == 0).all()

@@ -8,6 +8,10 @@ with equality if q is the posterior; the gap is the average Kullback-Leibler div
 classifier for the model and a normalizing flow for the parameters; for questions about both it is their product,
 q(model | y) q(theta | model, y). The variance is far below that of critic bounds, and q *is* the posterior.
 
+Every simulated participant comes with all its parameters, and which model it was says little beside them. So while it learns what is
+asked about, the encoder also learns to tell the parameters that are not, roughly and on the side: the same summaries serve both,
+and are learned from far fewer participants. The bound and the posterior are those of the question alone.
+
 References:
     Barber & Agakov (2003), The IM algorithm: a variational approach to information maximization.
     Foster et al. (2019), Variational Bayesian optimal experimental design.
@@ -24,9 +28,12 @@ from torch import Tensor, nn
 
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
-from ..networks.heads import Classifier, Flow
-from ..question import Question
+from ..networks.heads import Classifier, Flow, Sketch
+from ..question import Question, nuisance
 from .base import Batch, Estimator
+
+ASIDE = 0.3
+"""How much what nobody asks about counts in training."""
 
 
 class PosteriorEstimator(Estimator):
@@ -52,12 +59,25 @@ class PosteriorEstimator(Estimator):
             self.classifier = Classifier(encoder.summaries, len(question.models), hidden[:1])
             self.register_buffer("log_prior", torch.tensor(question.log_prior, dtype=torch.float32), persistent=False)
         self.flows = nn.ModuleDict({f"{m}": Flow(encoder.summaries, p, transforms, hidden, bins) for m, p in enumerate(self.widths) if p})
+        self.rest = nuisance(question)  # the parameters that nobody asks about
+        if self.rest:
+            self.sketch = Sketch(encoder.summaries, [len(self.rest.parameters(m)) for m in range(len(question.models))])
         if self.flows:
             self.sources = (*self.sources, *Flow.sources)
 
     def code(self, simulations: Simulations) -> NDArray[np.float32]:
-        """The parameters asked about, on the normal scale."""
-        return self.question.theta(simulations)
+        """The parameters asked about, on the normal scale, and behind them the others."""
+        asked = self.question.theta(simulations)
+        return np.concatenate([asked, self.rest.theta(simulations)], axis=1) if self.rest else asked
+
+    def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
+        """Minus the bound; its gradient is also that of what is learned on the side."""
+        summaries = self.encoder(batch.inputs)
+        loss = -self.bound_of(summaries, batch).mean()
+        if self.rest:
+            aside = -ASIDE * self.sketch.information(batch.v[:, self.question.widest :], batch.model, summaries).mean()
+            loss = loss + aside - aside.detach()
+        return loss
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         return self.bound_of(self.encoder(batch.inputs), batch)

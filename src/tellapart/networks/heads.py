@@ -3,6 +3,7 @@
 Critic      T(v, s), a number for each pair of a variable of interest and summaries; for NWJ and InfoNCE.
 Classifier  log q(model | s).
 Flow        log q(theta | s) and draws from it; theta on the normal scale, on which its prior is standard normal.
+Sketch      the same as a normal density for each parameter: rough, and next to free.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+
+
+LEAST_LOG_SD = 3.0
+"""How far a sketch's standard deviations are from 1 at most, in either direction, as a logarithm."""
 
 
 def perceptron(widths: list[int], activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
@@ -99,3 +104,29 @@ class Flow(nn.Module):
         noise = torch.randn(draws, len(s), self.parameters_count, generator=generator).to(s.device)
         z: Tensor = self.given(s).transform.inv(noise)
         return z
+
+
+class Sketch(nn.Module):
+    """q(theta | s, model), each parameter of each model being normal and independent of the others, on the normal scale.
+
+    Arguments:
+        summaries: S.
+        widths: How many parameters each of the M models has.
+    """
+
+    there: Tensor
+
+    def __init__(self, summaries: int, widths: list[int]) -> None:
+        super().__init__()
+        self.shape = (len(widths), max(widths), 2)
+        self.network = nn.Sequential(nn.SiLU(), nn.Linear(summaries, math.prod(self.shape)))
+        there = [[float(p < width) for p in range(max(widths))] for width in widths]
+        self.register_buffer("there", torch.tensor(there), persistent=False)
+
+    def information(self, z: Tensor, model: Tensor, s: Tensor) -> Tensor:
+        """log q(z | s, model) / p(z), pointwise (N,), for z (N, P) and models (N,)."""
+        each = self.network(s).unflatten(-1, self.shape)[torch.arange(len(s), device=s.device), model]
+        mean, log_sd = each.unbind(-1)
+        log_sd = LEAST_LOG_SD * torch.tanh(log_sd / LEAST_LOG_SD)
+        log_q = -0.5 * ((z - mean) * torch.exp(-log_sd)).square() - log_sd
+        return ((log_q + 0.5 * z.square()) * self.there[model]).sum(-1)
