@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-
 LEAST_LOG_SD = 3.0
 """How far a sketch's standard deviations are from 1 at most, in either direction, as a logarithm."""
 
