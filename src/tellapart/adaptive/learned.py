@@ -74,7 +74,7 @@ class Learning:
         from .continuations import ByContinuations
 
         codes = Codes.of(self.task)
-        if codes is not None and not any(goes_on(model) for model in self.question.models):
+        if codes is not None and not any(goes_on(model, self.task) for model in self.question.models):
             return ByAnswers(self._answers(codes, progress), self.question, self.seed)
         estimator = self._checked(estimator)
         complete = everything(self.question)
