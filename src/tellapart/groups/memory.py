@@ -70,8 +70,8 @@ def rules_remember(task: Task, seed: int) -> bool:
     if not last or not _may_remember(task):
         return False
     designs = task.design_space.repair(sample(task.design_space, TRIED, rng))
-    tries = [_played_at_random(task, designs, seed, again) for again in range(2)]
-    return any(not np.array_equal(*(one.fields[f.name][:, last] for one in tries)) for f in task.outcomes)
+    once, again = (_played_at_random(task, designs, seed, which) for which in range(2))
+    return not all(np.array_equal(once.fields[f.name][:, last], again.fields[f.name][:, last]) for f in task.outcomes)
 
 
 def _may_remember(task: Task) -> bool:
