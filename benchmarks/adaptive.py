@@ -6,6 +6,8 @@
     python benchmarks/adaptive.py retention [N]       power or exponential, 20 intervals: ours, exact greedy, random; N participants (200)
     python benchmarks/adaptive.py bandits [N] [S] [NAME …]  the paper's four studies, or those named (discriminate, wslts, aeg, gls),
                                                       adaptive minus fixed, N participants (60), S steps (1500)
+    python benchmarks/adaptive.py blocks [N] [S]      the chosen second block of a bandit beside others by likelihood, N moments (16),
+                                                      networks of S steps (1500)
     python benchmarks/adaptive.py nuisance [N]        one parameter asked about, others nuisance: regret and ± at N moments (24)
     python benchmarks/adaptive.py calibration [N]     ranks and reliability on adaptively made data, N participants (300)
 
@@ -13,8 +15,8 @@ What is learned is kept in the folder that TELLAPART_KEEP names, or learned anew
 stopped has told something.
 
 Takes 24 minutes for discounting with 500 participants, a minute for speed, 6 minutes for regret (all measured beside other work);
-minutes for retention and for nuisance; 9 minutes of one core for calibration, 3 of them for what is learned first; hours for all bandits,
-whose networks are trained first (4 minutes of one core for aeg's).
+minutes for retention and for nuisance; 9 minutes of one core for calibration, 3 of them for what is learned first; as much for blocks,
+4 of them for its networks; hours for all bandits, whose networks are trained first (4 minutes of one core for aeg's).
 """
 
 from __future__ import annotations
@@ -44,8 +46,9 @@ from tellapart.adaptive.worth import worth
 from tellapart.behavior import Behavior
 from tellapart.information.estimate import Floats
 from tellapart.information.exact import exact_values, log_evidences, log_posterior
-from tellapart.models.evidence import prior_points
-from tellapart.models.simulation import Simulations
+from tellapart.models.evidence import prior_points, require_likelihoods
+from tellapart.models.simulation import Simulations, turns
+from tellapart.priors import sample_priors
 from tellapart.question import Question
 from tellapart.search.amortized import Amortized
 
@@ -60,6 +63,9 @@ from yes_no import Signals, model_of  # noqa: E402
 
 BATCH = 50
 """Participants that are decided for together."""
+
+PRIOR = 4000
+"""Draws of the prior that are weighed by a likelihood."""
 
 
 def kept(name: str) -> Path | None:
@@ -266,6 +272,82 @@ def bandits(n: int = 60, steps: int = 1500, *names: str) -> None:
         print(f"{line}; a decision {found.seconds[0]:.2f} s (median), {found.seconds[1]:.2f} s (95 %); {found.verdict}", flush=True)
 
 
+def after_a_block(
+    task: ta.Task, question: Question, person: Behavior, design: Floats, n: int, rng: np.random.Generator
+) -> list[tuple[ta.LikelihoodModel, dict[str, Floats]]]:
+    """Models and the parameters of `n` draws in all from the exact posterior after the first block of a person (1, B, T).
+
+    Models by their evidence, which is exact here; parameters by weighing many draws of the prior by the likelihood.
+    """
+    first = Behavior({name: values[:, :1] for name, values in person.fields.items()})
+    log_p = log_posterior(question, log_evidences(task, question, first, design[None, :1]))[0]
+    counts, parts = np.bincount(turns(np.exp(log_p), n), minlength=len(question.models)), []
+    for model, count in zip(require_likelihoods(question.models), counts, strict=True):
+        if count:
+            theta = sample_priors(model.parameters, PRIOR, rng)
+            score = model.log_likelihood(theta, first[np.zeros(PRIOR, np.intp)], np.repeat(design[None, :1], PRIOR, 0), task)
+            drawn = rng.choice(PRIOR, count, p=np.exp(score - logsumexp(score)))
+            parts.append((model, {name: values[drawn] for name, values in theta.items()}))
+    return parts
+
+
+def exact_block_gains(task: ta.Task, question: Question, person: Behavior, design: Floats, rows: Floats, n: int) -> Floats:
+    """I(model; second block | first block) of one person (1, 2, T) for rows (C, V), by likelihood, (C, n): each draw's share of it.
+
+    The divergence of the posterior of models after the second block from that after the first, of the same draws for all rows.
+    """
+    first = Behavior({name: values[:, :1] for name, values in person.fields.items()})
+    before = log_posterior(question, log_evidences(task, question, first, design[None, :1]))[0]
+    drawn, gains = after_a_block(task, question, person, design, n, np.random.default_rng(5)), []
+    for row in rows:
+        designs = np.repeat(np.stack([design[0], row])[None], n, axis=0)
+        done, start = [], 0
+        for number, (model, theta) in enumerate(drawn):
+            count = len(next(iter(theta.values())))
+            done.append(model.simulate(theta, designs[start : start + count], np.random.default_rng([6, number]), task))
+            start += count
+        both = Behavior.concatenate(done)
+        for name, values in both.fields.items():
+            values[:, 0] = person.fields[name][0, 0]
+        after = log_posterior(question, log_evidences(task, question, both, designs))
+        gains.append((np.exp(after) * (after - before)).sum(1))
+    return np.array(gains)
+
+
+def blocks(n: int = 16, steps: int = 1500) -> None:
+    """Which of three models? The second of two blocks as it is chosen, as it is planned, and anywhere: what each tells by likelihood."""
+    search = Amortized(steps=steps, survey=64, survey_simulations=300, finalists=3, finalist_simulations=2000, baselines=3)
+    study = ta.Study(ta.BernoulliBandit(3, 2, 30), (ta.WSLTS(), ta.AEG(), ta.GLS()), "discriminate", search=search)
+    result, start = ta.find_design(study, kept("bandit")), time.process_time()
+    policy = result.policy()
+    print(f"the network for parameters: {time.process_time() - start:.0f} s of one core to learn or read", flush=True)
+    compare_blocks({"chosen": policy}, n)
+
+
+def compare_blocks(policies: dict[str, Policy], n: int, draws: int = 400) -> None:
+    """What second blocks tell by likelihood that policies choose for the same people, less what five blocks anywhere tell on average."""
+    policy = next(iter(policies.values()))
+    task, question, plan = policy.task, policy.way.question, policy.plan
+    people, rng = question.simulate(task, plan, n, np.random.default_rng(9)), np.random.default_rng(10)
+    nats = []
+    for i in range(n):
+        chosen = [one.row(people.behavior[i], plan, 1) for one in policies.values()]
+        rows = np.stack([*chosen, plan[1], *rng.random((5, plan.shape[1]))])
+        nats.append(exact_block_gains(task, question, people.behavior[i], plan, rows, draws).mean(1))
+        table = np.array(nats)
+        columns = [*zip(policies, table.T, strict=False), ("planned", table[:, -6]), ("best of five", table[:, -5:].max(1))]
+        anywhere = table[:, -5:].mean(1)
+        words = [
+            f"{name} {column.mean() - anywhere.mean():+.4f} ± {(column - anywhere).std() / (i + 1) ** 0.5:.4f}" for name, column in columns
+        ]
+        first = table[:, 0]
+        words += [
+            f"{name} - {next(iter(policies))} {(column - first).mean():+.4f} ± {(column - first).std() / (i + 1) ** 0.5:.4f}"
+            for name, column in columns[1:]
+        ]
+        print(f"{i + 1} moments: five anywhere {anywhere.mean():.4f} nats; more than that: {'; '.join(words)}", flush=True)
+
+
 def printed(done: int, total: int, stage: str = "", detail: str = "") -> None:
     """Progress as a line, now and then."""
     if "learning" not in stage or done % 500 == 0:
@@ -369,7 +451,7 @@ def asked_about_models(question: Question) -> Question:
 
 def main() -> None:
     """Run what is named."""
-    ways = {f.__name__: f for f in (discounting, speed, regret, retention, bandits, nuisance, calibration)}
+    ways = {f.__name__: f for f in (discounting, speed, regret, retention, bandits, blocks, nuisance, calibration)}
     if len(sys.argv) < 2 or sys.argv[1] not in ways:
         sys.exit(__doc__)
     ways[sys.argv[1]](*(int(word) if word.isdigit() else word for word in sys.argv[2:]))

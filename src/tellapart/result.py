@@ -237,6 +237,8 @@ class DesignResult:
         Returns:
             A `Decision`, which counts blocks from 0, or None for who has done all blocks.
         """
+        from .adaptive.policy import blocks_run
+
         people = self._understood(data, as_played=True)
         behavior, labels = people.behavior, [str(label) for label in people.behavior.participants]
         if id is not None and str(id) not in labels:
@@ -246,11 +248,12 @@ class DesignResult:
         if people.played is not None:  # each participant's plan: the blocks of the design in the order in which they come
             orders = orders_of_play(people.played, self.study.task.blocks)
             each = np.stack([design[list(order)] for design, order in zip(each, orders, strict=True)])
+        nexts = blocks_run(behavior) if people.played is None else np.array([len(begun) for begun in people.played])  # some were missed
         if people.designs is not None:
-            each = np.where(behavior.mask.any(2, keepdims=True), people.designs, each)
+            each = np.where((np.arange(each.shape[1]) < nexts[:, None])[..., None], people.designs, each)
         policy = self.policy(progress)
         policy = policy if seed is None else replace(policy, way=policy.way.with_seed(seed))
-        decisions = policy.decide(behavior[chosen], each[chosen], progress=progress)
+        decisions = policy.decide(behavior[chosen], each[chosen], nexts[chosen], progress)
         return decisions if id is None else decisions[0]
 
     def adapt(

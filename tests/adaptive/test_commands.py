@@ -189,6 +189,31 @@ def test_adapt_says_what_it_is_worth_and_the_report_shows_it(folder):
     given_figure(kept["designs"], ["signal"], [-3], [3], kept["designs"][0])
 
 
+def test_a_last_block_that_was_missed_is_not_decided_again(folder, tmp_path):
+    """If the table says the order of play, it says which blocks were begun; if not, what is assumed is said."""
+    table = "participant,block,trial,yes,design.signal,position\na,0,0,1,0.5,0\na,1,0,,1.5,1\nb,0,0,1,0.5,0\nb,1,0,,,\n"
+    (tmp_path / "missed.csv").write_text(table)
+    found = json.loads(run("next", folder, tmp_path / "missed.csv", "--json").stdout)
+    assert [one["block"] for one in found["decisions"]] == [2, 1]
+    without = "\n".join(line.rsplit(",", 1)[0] for line in table.splitlines())
+    (tmp_path / "without.csv").write_text(without + "\n")
+    result = run("next", folder, tmp_path / "without.csv", "--json")
+    assert [one["block"] for one in json.loads(result.stdout)["decisions"]] == [1, 1]
+    assert "in the last blocks of a, b: taken as not begun" in result.stderr
+
+
+@pytest.mark.parametrize("people", [0, 1])
+def test_a_second_stage_of_which_nothing_is_known_says_so(folder, monkeypatch, people):
+    """No error can be told from one participant: it was told as 0."""
+    few = SimpleNamespace(gain=None, right=people / 20, people=people, dropped=0)
+    monkeypatch.setattr("tellapart.adaptive.stages.stages_worth", lambda *given: few)
+    words = run("adapt", folder, "--n", "20", "--stages", "1").stdout
+    assert "second stage not known" in words
+    assert "±" not in words
+    kept = json.loads(run("adapt", folder, "--n", "20", "--stages", "1", "--json").stdout)
+    assert kept["gain"] == {"nats": None, "se": None, "n": people}
+
+
 def test_two_stages_from_the_command_line(folder):
     result = run("adapt", folder, "--n", "20", "--stages", "1", "--json")
     assert result.exit_code == 0, result.output

@@ -46,6 +46,47 @@ def test_a_second_network_knows_all_parameters(which):
     assert policy_for(Question((ta.AEG(),), "estimate")).way.state.question.goal == "estimate"
 
 
+def test_the_second_network_reads_what_the_first_pools(which):
+    """What looks at trials is not trained again, so that little has to be learned; the last layer and what follows it are."""
+    trained, read = which.way.estimator.encoder, which.way.state.encoder
+    weights = dict(trained.named_parameters())
+    assert all(torch.equal(weight, weights[name]) for name, weight in read.trained.named_parameters())
+    assert not torch.equal(read.last.weight, trained.last.weight)
+    assert all(weight.requires_grad for weight in trained.parameters())
+
+
+def test_the_second_network_is_learned_once_and_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    """To the same bytes as if it had not been stopped."""
+    question = Question((ta.WSLTS(), ta.AEG()), "discriminate")
+    monkeypatch.setattr("tellapart.adaptive.learned.KEEP", 8)
+
+    def stop_at(step):
+        def heard(done, total, stage="", detail=""):
+            assert "once for this study" in stage
+            heard.steps += 1
+            if done == step:
+                raise KeyboardInterrupt
+
+        heard.steps = 0
+        return heard
+
+    def learn(folder, heard):
+        folder.mkdir(exist_ok=True)
+        estimator = SEARCH.build(TASK, question).eval()
+        Learning(TASK, question, SEARCH, 1, folder, steps=20).policy(PLAN, estimator, heard)
+        return (folder / "parameters.safetensors").read_bytes()
+
+    whole, again = stop_at(0), stop_at(0)
+    once = learn(tmp_path / "whole", whole)
+    with pytest.raises(KeyboardInterrupt):
+        learn(tmp_path / "stopped", stop_at(18))
+    assert learn(tmp_path / "stopped", again) == once
+    assert (whole.steps, again.steps) == (20, 4)  # kept after 16
+    assert learn(tmp_path / "whole", whole) == once
+    assert whole.steps == 20
+    assert not list(tmp_path.glob("*/parameters-training.safetensors"))
+
+
 def test_decisions_are_a_function_of_the_past(which, people):
     whole = people.behavior[0]
     check_no_leak(which.row, TASK, whole, PLAN, np.random.default_rng(1))

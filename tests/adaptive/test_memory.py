@@ -8,9 +8,10 @@ import pytest
 from yes_no import Signals, steep
 
 import tellapart as ta
+from tellapart.adaptive.continuations import with_block
 from tellapart.bandits.task import WinsAndLosses
 from tellapart.behavior import Behavior
-from tellapart.groups.memory import check_memory, remembers
+from tellapart.groups.memory import check_memory, remembers, rules_remember
 from tellapart.parts import find_part
 
 BANDIT = ta.BernoulliBandit(arms=2, blocks=3, trials=8)
@@ -129,6 +130,76 @@ def test_the_rules_go_on_from_what_was_recorded_too():
     before = [4 * (arm == 0) + int((choice[:t] == arm).sum()) for t, arm in enumerate(choice)]
     assert (choice == 0).sum() > 2
     np.testing.assert_array_equal(reward, [worn <= 5 for worn in before])
+
+
+@ta.agent(name="forgets", parameters={"beta": ta.Gamma(2, 3)})
+class Forgets:
+    """Begins anew in each block."""
+
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return ta.softmax(self.beta * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += 0.5 * (reward - state[choice])
+
+
+WORN = Worn(arms=2, blocks=2, trials=8)
+
+
+def worn_out(n):
+    """The first block, in which the first arm was chosen eight times: it pays no more."""
+    fields = {name: np.zeros((n, 2, 8), np.int8) for name in ("choice", "reward")}
+    fields["reward"][:, 0, :6] = 1
+    mask = np.zeros((n, 2, 8), bool)
+    mask[:, 0] = True
+    return Behavior(fields, mask)
+
+
+def test_the_rules_go_on_where_the_agent_does_not():
+    """An agent that begins anew meets rules that do not: the first arm is worn out, the second pays six times."""
+    n, theta, rngs = 20, {"beta": np.ones(20)}, [np.random.default_rng(1)]
+    designs = np.full((n, 2, 2), 0.5)
+    done, failures = with_block([Forgets()], np.zeros(n, np.intp), [theta], worn_out(n), designs, 1, rngs, WORN)
+    choice, reward = done.fields["choice"][:, 1], done.fields["reward"][:, 1]
+    assert not failures
+    assert done.mask.all()
+    assert (choice == 0).any()
+    np.testing.assert_array_equal(reward, (choice == 1) & (np.cumsum(choice == 1, axis=1) <= 6))
+
+
+def test_rules_that_remember_are_noticed():
+    """By outcomes that differ after other blocks with the same luck: rules that begin anew cannot be called rememberers."""
+
+    class Anew(WinsAndLosses):
+        def chance(self, choice):
+            return self.designs[np.arange(len(choice)), self.block, choice]
+
+    @dataclass(frozen=True)
+    class Plain(ta.BernoulliBandit):
+        name: ClassVar[str] = "plain"
+        rules: ClassVar[type] = Anew
+
+    assert rules_remember(WORN, 1)
+    assert not rules_remember(Plain(arms=2, blocks=2, trials=8), 1)
+    assert not rules_remember(Worn(arms=2, blocks=1, trials=8), 1)
+    assert not rules_remember(BANDIT, 1)
+
+
+def test_a_model_that_is_no_agent_is_refused_by_rules_that_remember():
+    @ta.model(name="guesses", parameters={"bias": ta.Uniform(0, 1)}, vectorised=True)
+    def guesses(parameters, designs, rng, task):
+        environment = task.environment(designs, rng)
+        while not environment.done:
+            environment.step({"choice": rng.random(len(designs)) < parameters["bias"]})
+        return environment.behavior
+
+    with pytest.raises(ta.ModelError, match="cannot be continued") as error:
+        check_memory(guesses(), Worn(arms=2, blocks=2, trials=8), 1)
+    assert "rules of the task 'worn'" in str(error.value)
+    check_memory(Forgets(), WORN, 1)
 
 
 def fragile(how, rewards=12):

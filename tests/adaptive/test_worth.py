@@ -229,6 +229,12 @@ def test_a_fixed_second_stage_obeys_rules_over_blocks_after_each_first_stage():
     np.testing.assert_allclose(designs.sum(1), 0.0, atol=0.02)
 
 
+def test_a_second_stage_of_one_participant_has_no_error(which_model):
+    """Nor has that of nobody, whose winner was never right."""
+    people = which_model.way.question.simulate(which_model.task, which_model.plan, 2, np.random.default_rng(6))
+    assert stages_worth(which_model, TwoStages(which_model.way.question, 1, 0.95, 6), people[:1], seed=1).gain is None
+
+
 def test_two_stages_need_two_models_and_two_blocks(which_threshold):
     with pytest.raises(ta.StudyError, match="two stages"):
         TwoStages(which_threshold.way.question, 2, 0.95, 6)

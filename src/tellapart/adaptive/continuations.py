@@ -224,7 +224,7 @@ def with_block(
     for m, (model, parameters, rng) in enumerate(zip(models, theta, rngs, strict=True)):
         chosen = np.flatnonzero(which == m)
         if len(chosen):
-            agent = goes_on(model)
+            agent = goes_on(model, task)
             if agent is None:
                 done, failed = attempt(model, parameters, designs[chosen], rng, task, None)
             else:

@@ -2,7 +2,8 @@
 
 Where the answer of a block is one of a few, that is the law of answers; the search's network is not needed. Elsewhere it is the network of
 the search, and where that does not know all parameters (the question is about models, or some parameters are nuisance) a second network
-that does, from which participants are drawn that are like the one who takes part.
+that does, from which participants are drawn that are like the one who takes part. It reads what the search's network pools of trials
+(`networks/frozen.py`), which is learned in a minute or two: a network of its own needs ten times as long.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import numpy as np
 
 from ..errors import StudyError
 from ..groups.memory import check_memory, goes_on
+from ..models.simulation import Simulations
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
-from ..search.learning import Mixture, steps_for
+from ..search.learning import Mixture, stored
 from ..tasks.base import Task
 from ..tasks.space import Floats
 from ..workers import one_thread
@@ -31,11 +33,17 @@ if TYPE_CHECKING:
     from ..estimators.base import Estimator
     from .answers import Answers
 
-ANSWERS, STATE = "answers.safetensors", "state.safetensors"
-"""What is kept in the run folder."""
+ANSWERS, PARAMETERS, TRAINING = "answers.safetensors", "parameters.safetensors", "parameters-training.safetensors"
+"""What is kept in the run folder; the last one while the second network is learned, so that this goes on where it was stopped."""
 
 UNFINISHED = 0.5
 """The share of participants of whom the second network sees the first blocks only."""
+
+MOST, BATCH, KEEP = 600, 512, 50
+"""Steps of training of the second network, at most; participants in each; steps after which it is kept."""
+
+EPOCHS = 3
+"""How often each participant of a slow simulator is learned from, at most: more often, and they would be learned by heart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +82,11 @@ class Learning:
         from .continuations import ByContinuations
 
         codes = Codes.of(self.task)
-        if codes is not None and not any(goes_on(model) for model in self.question.models):
+        if codes is not None and not any(goes_on(model, self.task) for model in self.question.models):
             return ByAnswers(self._answers(codes, progress), self.question, self.seed)
         estimator = self._checked(estimator)
         complete = everything(self.question)
-        state = estimator if complete == self.question else self._state(complete, progress)
+        state = estimator if complete == self.question else self._state(estimator, complete, progress)
         return ByContinuations(estimator, state, self.seed)
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
@@ -89,21 +97,42 @@ class Learning:
         self._once(ANSWERS, answers, lambda: learn_answers(answers, self.steps or STEPS, progress))
         return answers.eval()
 
-    def _state(self, complete: Question, progress: Progress) -> Estimator:
-        """A network for the model and all parameters."""
-        from ..training import Stream, Trainer, TrainingSettings
+    def _state(self, estimator: Estimator, complete: Question, progress: Progress) -> Estimator:
+        """A network for the model and all parameters, which reads what a trained one pools."""
+        import torch
 
-        network = self.search.build(self.task, complete)
+        from ..estimators.posterior import PosteriorEstimator
+        from ..networks.frozen import FrozenEncoder
 
-        def learn() -> None:
-            designs, rng = Mixture(self.task), np.random.default_rng([self.seed, 92])
-            network.encoder.learn_scale(complete.simulate(self.task, designs(500, rng), 500, rng).behavior)
-            how = TrainingSettings(network.learning_rate, network.optimizer, clip=1.0, pieces=2)
-            trainer = Trainer(network, how, self.steps or steps_for(complete.widest), self.seed)
-            trainer.run(Stream(network, designs, 256, (self.seed, 93), UNFINISHED), progress=progress)
-
-        self._once(STATE, network, learn)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            network = PosteriorEstimator(complete, FrozenEncoder(estimator.encoder)).to(estimator.device)
+        self._once(PARAMETERS, network, lambda: self._learn_parameters(network, progress))
+        if self.folder:
+            (self.folder / TRAINING).unlink(missing_ok=True)
         return network
+
+    def _learn_parameters(self, network: Estimator, progress: Progress) -> None:
+        """Train the second network, or go on training it."""
+        from ..training import Stored, Stream, Trainer, TrainingSettings
+
+        def heard(done: int, total: int, stage: str = "", detail: str = "") -> None:
+            progress(done, total, "learning parameters, once for this study", detail)
+
+        def keep(trainer: Trainer) -> None:
+            if kept is not None:
+                trainer.save(kept)
+
+        kept, steps = self.folder / TRAINING if self.folder else None, min(self.steps or MOST, MOST)
+        source: Stored | Stream = Stream(network, Mixture(self.task), BATCH, (self.seed, 93), UNFINISHED)
+        if getattr(self.search, "simulations", 0) and (files := stored(self.folder)):  # a slow simulator: what the search has simulated
+            people = Simulations.concatenate([Simulations.load(file, self.question.models) for file in files])
+            source = Stored(network, people, BATCH, (self.seed, 93), UNFINISHED)
+            steps = min(steps, EPOCHS * source.steps)
+        trainer = Trainer(network, TrainingSettings(network.learning_rate, network.optimizer, clip=1.0), steps, self.seed)
+        if kept is not None and kept.is_file():
+            trainer.load(kept)
+        trainer.run(source, every=KEEP, after=keep, progress=heard)
 
     def _once(self, name: str, network: nn.Module, learn: Callable[[], None]) -> None:
         """Give a network the weights that are kept in the folder; else let it learn, and keep them."""

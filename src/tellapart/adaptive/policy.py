@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..behavior import Behavior
 from ..progress import Progress, unheard
@@ -57,21 +57,21 @@ class Policy:
         return self.way.task
 
     def decide(
-        self, behavior: Behavior, designs: ArrayLike | None = None, block: int | None = None, progress: Progress = unheard
+        self, behavior: Behavior, designs: ArrayLike | None = None, block: ArrayLike | None = None, progress: Progress = unheard
     ) -> list[Decision | None]:
         """The next block of each participant; None for those who have no block left.
 
         Arguments:
             behavior: What they did, in the order of play.
             designs: What they were run at and are planned to be run at next, (B, V) or (N, B, V); the plan if not given.
-            block: Which block comes next, for all; if not given, for each the one after the last that was recorded.
+            block: Which block comes next, for all or for each (N,); if not given, the one after the last that was recorded.
         """
         everybody = np.broadcast_to(np.asarray(self.plan if designs is None else designs, np.float64), (len(behavior), *self.plan.shape))
         people = whole(behavior, self.task)
+        nexts = blocks_run(behavior) if block is None else np.broadcast_to(np.asarray(block, np.intp), len(behavior))
         with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
-            nexts = [blocks_run(people[i]) if block is None else block for i in range(len(behavior))]
             decisions = []
-            for decision in pool.map(lambda i: self._one(people[i], everybody[i], nexts[i]), range(len(behavior))):
+            for decision in pool.map(lambda i: self._one(people[i], everybody[i], int(nexts[i])), range(len(behavior))):
                 decisions.append(decision)
                 progress(len(decisions), len(behavior))
             return decisions
@@ -106,7 +106,7 @@ class Policy:
         return known, self.way.prospects(belief, past, candidates, question), candidates, planned, rng
 
 
-def blocks_run(behavior: Behavior) -> int:
-    """How many blocks one participant has begun, in the order of play."""
-    begun = np.flatnonzero(behavior.mask.any((0, 2)))
-    return int(begun[-1]) + 1 if len(begun) else 0
+def blocks_run(behavior: Behavior) -> NDArray[np.intp]:
+    """How many blocks each participant has begun, in the order of play, (N,): those up to the last in which something was recorded."""
+    begun = behavior.mask.any(2)
+    return np.asarray(np.where(begun, np.arange(1, begun.shape[1] + 1), 0).max(1, initial=0))

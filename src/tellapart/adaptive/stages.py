@@ -69,6 +69,7 @@ class StagesWorth:
         fixed: The same participants with one second stage for each winning model.
         right: How often the winning model was the true one.
         gain: Information about the parameters of the true model, of those whose winner was right in both: adaptive minus fixed, paired.
+            None if they are fewer than two, from whom no error can be told.
         people: How many those are.
         dropped: How many participants are left out of both, since they could not be simulated at what they were given.
     """
@@ -76,7 +77,7 @@ class StagesWorth:
     adaptive: Played
     fixed: Played
     right: float
-    gain: Difference
+    gain: Difference | None
     people: int = 0
     dropped: int = 0
 
@@ -115,6 +116,5 @@ def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int
     right = winners == adaptive.simulations.model
     change = policy.way.about_parameters(adaptive.simulations) - policy.way.about_parameters(fixed.simulations)
     change = change[right]
-    spread = float(change.std(ddof=1) / len(change) ** 0.5) if len(change) > 1 else 0.0
-    gain = Difference(float(change.mean()) if len(change) else 0.0, spread)
+    gain = Difference(float(change.mean()), float(change.std(ddof=1) / len(change) ** 0.5)) if len(change) > 1 else None
     return StagesWorth(adaptive, fixed, float(right.mean()), gain, len(change), len(failed))

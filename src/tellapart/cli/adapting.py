@@ -169,10 +169,13 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
     found = stages_worth(result.policy(report), rule, people, start, report)
     if as_json:
-        gain = {"nats": found.gain.nats, "se": found.gain.se, "n": found.people}
-        return {"right": found.right, "gain": gain, "dropped": found.dropped}
+        nats, se = (None, None) if found.gain is None else (found.gain.nats, found.gain.se)
+        return {"right": found.right, "gain": {"nats": nats, "se": se, "n": found.people}, "dropped": found.dropped}
     share = f"{100 * found.right:.0f} % of {n - found.dropped} simulated participants"
     first = f"first stage  the winning model is the true one of {share}"
     left = f"\ndropped      {found.dropped} of {n} participants could not be simulated at what they were given" if found.dropped else ""
     second = f"second stage {found.gain} over one block for all, repeated: about the parameters of those {found.people}"
+    if found.gain is None:
+        few = "nobody" if not found.people else "one participant"
+        second = f"second stage not known: the winning model is the true one of {few}, and an error takes two; simulate more (--n)"
     return f"{first}\n{second}{left}"

@@ -99,6 +99,8 @@ class _Reading:
         )
         everything = (len(names), self.task.blocks)
         positions = positions_of_blocks(table, set(self.taken), people, places.block, everything, missed, self.findings) if block else None
+        if positions is None:
+            self._not_begun(behavior, people, places)
         self._conclude(behavior)
         variables = tuple(variable.name for variable in self.task.design_space.variables)
         return Understanding(behavior, tuple(self.findings.lines), own, groups, conditions, variables, self.raw.source, positions)
@@ -228,6 +230,16 @@ class _Reading:
         if said is None or said.lower() == "none":
             return said and "none"
         return find_column(self.raw, "group", (), self.settings, self.findings)
+
+    def _not_begun(self, behavior: Behavior, people: NDArray[np.intp], places: Places) -> None:
+        """Say whose last blocks are in the table without a response, where nothing says whether they were begun."""
+        begun, listed = behavior.mask.any(2), np.zeros(behavior.shape[:2], bool)
+        listed[people, places.block] = True
+        later = ~np.logical_or.accumulate(begun[:, ::-1], axis=1)[:, ::-1]
+        who = behavior.participants[(listed & later).any(1)]
+        if len(who):
+            taken = "taken as not begun; if they were, say so in a column 'position', the order of play"
+            self.findings.understood("no response", "", f"in the last blocks of {some(list(map(str, who)))}: {taken}")
 
     def _conclude(self, behavior: Behavior) -> None:
         """Who is there, and who has little."""

@@ -4,6 +4,10 @@ Where each block depends on the participant's parameters alone, the next block i
 An agent with `resets=False` goes on from its state after the blocks that were recorded. Any other model says nothing of its memory, so it
 is looked for: among simulated participants with the same parameters, is what they do in a block correlated with what happened in the one
 before? A model that remembers, and is no agent, cannot be put into the state in which a participant is, and is refused.
+
+The rules of a task may remember too: a machine that was played empty stays empty. Compiled rules begin anew in each block, all others are
+given what was recorded before an agent goes on, whether or not the agent itself remembers. A model that is no agent cannot be put in
+front of such rules, and is refused if they do remember. That is tried out: the same block, with the same luck, after other blocks.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from ..models.symmetry import begins_anew
 from ..models.with_priors import shipped_with
 from ..priors import sample_priors
 from ..tasks.base import Task
-from ..tasks.sampling import sample
+from ..tasks.sampling import any_behavior, sample
 from ..tasks.space import Floats
 
 GROUPS, EACH = 40, 60
@@ -30,22 +34,61 @@ GROUPS, EACH = 40, 60
 FALSE_ALARM = 1e-6
 """How often a model without memory would be refused."""
 
+TRIED = 400
+"""Participants who try out whether rules remember."""
 
-def goes_on(model: Model) -> Agent | None:
+
+def goes_on(model: Model, task: Task) -> Agent | None:
     """The agent behind a model that has to be continued from the participant's history; None if blocks are independent."""
     agent = shipped_with(model)
-    return agent if isinstance(agent, Agent) and not agent.resets else None
+    return agent if isinstance(agent, Agent) and (not agent.resets or _may_remember(task)) else None
 
 
 def check_memory(model: Model, task: Task, seed: int) -> None:
-    """Raise a `ModelError` if the model remembers earlier blocks and cannot be continued."""
-    agent = goes_on(model)
-    if agent and agent.roles.latent:
+    """Raise a `ModelError` if the model, or the rules it plays by, remember earlier blocks and it cannot be continued."""
+    agent = goes_on(model, task)
+    if agent and agent.roles.latent and not agent.resets:
         got = "an agent that draws something that nobody sees (latent=True) and keeps it from block to block (resets=False)"
         raise _refused(model, got, "let each block begin anew: resets=True")
-    why = "" if agent else memory_of(model, task, seed)
+    if agent:
+        return
+    if rules_remember(task, seed):
+        got = f"rules of the task '{task.name}' by which a block goes on from what happened in the ones before it"
+        raise _refused(model, got, "write it as an agent: @ta.agent(…), which is given the rules as its participant left them")
+    why = memory_of(model, task, seed)
     if why:
         raise _refused(model, why, "write it as an agent, whose state after any history is known: @ta.agent(…, resets=False)")
+
+
+def rules_remember(task: Task, seed: int) -> bool:
+    """Do the rules of a task let a block depend on what happened in the ones before it?
+
+    Participants give random responses before the last block, and others at a second try; in the last block both times the same ones, with
+    the same luck. If rules begin anew, outcomes are the same.
+    """
+    last, rng = task.blocks - 1, np.random.default_rng([seed, 94])
+    if not last or not _may_remember(task):
+        return False
+    designs = task.design_space.repair(sample(task.design_space, TRIED, rng))
+    once, again = (_played_at_random(task, designs, seed, which) for which in range(2))
+    return not all(np.array_equal(once.fields[f.name][:, last], again.fields[f.name][:, last]) for f in task.outcomes)
+
+
+def _may_remember(task: Task) -> bool:
+    """Are the rules of a kind that can go on from block to block?"""
+    return bool(task.outcomes) and task.rules.compiled is None
+
+
+def _played_at_random(task: Task, designs: Floats, seed: int, again: int) -> Behavior:
+    """Random responses; those of the last block, and its luck, do not depend on `again`."""
+    environment, last = task.environment(designs, np.random.default_rng([seed, 95])), task.blocks - 1
+    before, after = (any_behavior(task, len(designs), np.random.default_rng([seed, *which])).fields for which in ((96, again), (97,)))
+    while not environment.done:
+        at = np.s_[:, environment.block, environment.trial]
+        if environment.block == last and environment.trial == 0:
+            environment.rng = np.random.default_rng([seed, 98])
+        environment.step({f.name: (after if environment.block == last else before)[f.name][at] for f in task.responses})
+    return environment.behavior
 
 
 def memory_of(model: Model, task: Task, seed: int) -> str:

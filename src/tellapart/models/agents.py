@@ -148,7 +148,8 @@ class Agent(Model):
         """The same for one participant (1, B, T), in plain Python; with the seed that `rng` was made with, as for `simulate_one`."""
         seed, done = _seed_of(rng), _until(behavior, block)
         draw = _outcomes_of(task, self.at(task).rules, design, done, seed, rng)
-        lengths = [*[behavior.shape[2]] * block, task.lengths(design[None])[0, block]]
+        before = 0 if self.resets else behavior.shape[2]  # an agent that begins anew need not be told of earlier blocks; the rules are
+        lengths = [*[before] * block, task.lengths(design[None])[0, block]]
         _play(self.live(parameters, task, seed), done, design, lengths, block, draw)
         return done
 

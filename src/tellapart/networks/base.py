@@ -57,6 +57,15 @@ class Encoder(nn.Module, ABC):
     def forward(self, inputs: Tensor) -> Tensor:
         """Summary statistics (N, S) of prepared inputs."""
 
+    def pooled(self, inputs: Tensor) -> Tensor:
+        """What goes into the last layer, (N, R), for networks that read an encoder which is not theirs; a hook: summaries if not given."""
+        summaries: Tensor = self(inputs)
+        return summaries
+
+    def last_layer(self) -> nn.Module:
+        """A copy of the layer that makes summaries (N, S) of what is pooled; a hook that goes with `pooled`."""
+        return nn.Identity()
+
     def learn_scale(self, behavior: Behavior) -> None:
         """Learn from simulated behavior in which range features lie, so that nothing depends on the units of what is recorded.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 
 import torch
@@ -66,6 +67,10 @@ class PooledEncoder(Encoder):
         """What the shared network sees of each trial, (N, B, T, F)."""
 
     def forward(self, inputs: Tensor) -> Tensor:
+        summaries: Tensor = self.last(self.pooled(inputs))
+        return summaries
+
+    def pooled(self, inputs: Tensor) -> Tensor:
         n, mask = len(inputs), inputs[..., -1:]
         first = torch.relu(self.first(self.describe(inputs)))
         hidden, symbols, keep = self.second(first).split(self.split, dim=-1)
@@ -77,8 +82,10 @@ class PooledEncoder(Encoder):
         pairs.append(torch.bmm(symbols.transpose(1, 2), self._memories(symbols, kept)))
         followed = torch.cat([pair.flatten(1) for pair in pairs], dim=-1).reshape(n, inputs.shape[1], -1).sum(1)
         sums = torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.per_trial
-        summaries: Tensor = self.last(torch.cat([sums, PER_LOG * torch.log1p(happened)], dim=-1))
-        return summaries
+        return torch.cat([sums, PER_LOG * torch.log1p(happened)], dim=-1)
+
+    def last_layer(self) -> nn.Module:
+        return copy.deepcopy(self.last)
 
     def _memories(self, symbols: Tensor, kept: Tensor) -> Tensor:
         """What each trial finds in memory, (N B, T, memories * symbols), from symbols (N B, T, E) and k (N B, T, memories)."""

@@ -210,6 +210,11 @@ def _stored(plan: Plan, number: int, designs: Mixture, tell: Tell) -> list[Path]
     return files
 
 
+def stored(folder: Path | None) -> list[Path]:
+    """The files of the simulations that were kept in a run folder, in order; none if there is no folder."""
+    return sorted((folder / "simulations").glob("*.safetensors")) if folder else []
+
+
 def _together(plan: Plan, files: Sequence[Path]) -> Simulations:
     """The simulations of several files as one."""
     return Simulations.concatenate([Simulations.load(file, plan.job.question.models) for file in files])

@@ -1,11 +1,18 @@
-"""Designs drawn at random: anywhere, everywhere, and near others."""
+"""Designs drawn at random: anywhere, everywhere, and near others; and data drawn at random."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..behavior import Behavior
 from .scaling import from_unit, to_unit
 from .space import DesignSpace, Floats
+
+if TYPE_CHECKING:
+    from .base import Task
 
 
 def sample(space: DesignSpace, n: int, rng: np.random.Generator) -> Floats:
@@ -34,3 +41,16 @@ def near(space: DesignSpace, centres: Floats, width: Floats | float, rng: np.ran
     """A design near each of the centres (n, B, V): every value moved by a normal number of size `width`, a share of its range."""
     unit = to_unit(space, centres)
     return from_unit(space, unit + width * rng.standard_normal(unit.shape))
+
+
+def any_behavior(task: Task, n: int, rng: np.random.Generator) -> Behavior:
+    """Data that the task could record, at random."""
+    shape = (n, task.blocks, task.trials)
+    values: dict[str, NDArray[Any]] = {}
+    for f in task.fields:
+        if f.kind in ("real", "positive"):
+            drawn: NDArray[Any] = rng.standard_normal(shape) if f.kind == "real" else rng.lognormal(0.0, 1.0, shape)
+        else:
+            drawn = rng.integers(0, {"binary": 2, "count": 10}.get(f.kind, f.levels or 1), shape)
+        values[f.name] = drawn.astype(f.dtype)
+    return Behavior(values)

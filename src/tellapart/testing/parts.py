@@ -22,8 +22,7 @@ from ..priors import LogNormal, Normal, Prior
 from ..question import Question
 from ..tasks.base import Task
 from ..tasks.readings import NoisyReadings
-from ..tasks.sampling import sample, spread
-from .tasks import any_behavior
+from ..tasks.sampling import any_behavior, sample, spread
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator

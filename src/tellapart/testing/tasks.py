@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..behavior import Behavior, Field
 from ..errors import StudyError
 from ..tasks.base import Task, check_counts
 from ..tasks.environment import Environment, NoOutcomes
-from ..tasks.sampling import sample, spread
+from ..tasks.sampling import any_behavior, sample, spread
 from .findings import Checked, Findings
 
 
@@ -180,16 +178,3 @@ class _TaskChecker:
                     fix = "add it to what `history` returns: a network that cannot see it takes different participants for the same"
                     self.findings.warning(what, fix)
                     break
-
-
-def any_behavior(task: Task, n: int, rng: np.random.Generator) -> Behavior:
-    """Data that the task could record, at random."""
-    shape = (n, task.blocks, task.trials)
-    values: dict[str, NDArray[Any]] = {}
-    for f in task.fields:
-        if f.kind in ("real", "positive"):
-            drawn: NDArray[Any] = rng.standard_normal(shape) if f.kind == "real" else rng.lognormal(0.0, 1.0, shape)
-        else:
-            drawn = rng.integers(0, {"binary": 2, "count": 10}.get(f.kind, f.levels or 1), shape)
-        values[f.name] = drawn.astype(f.dtype)
-    return Behavior(values)
