@@ -10,7 +10,7 @@ from ..errors import DataError, StudyError, nearest
 from ..files import check_writable
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import AsJson, Seed, StudyPath, finished_run, save_figure, seed_of
+from .options import Seed, StudyPath, finished_run, save_figure, seed_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,6 @@ def power(
     n: Annotated[int, option("--n N", "How many simulated people groups are drawn from.", min=300)] = 3000,
     figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw the curves.")] = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """How many people do I need?
 
@@ -78,7 +77,7 @@ def power(
         lines += [
             f"{failed:,} of the people who were simulated for this could not be: all of it is about people whom the models can simulate."
         ]
-    show({label: curve.to_json(target) for label, curve in curves.items()} if as_json else "\n".join(lines))
+    show({label: curve.to_json(target) for label, curve in curves.items()}, "\n".join(lines))
 
 
 def _needed(curve: PowerCurve, target: float) -> str:
