@@ -135,13 +135,14 @@ def curve(
       tellapart curve examples/bandit --figure curve.svg
     """
     from ..curve import information_curve
-    from ..report.figures import curve_figure
 
     plan, result = finished_run(study)
     with progress_bar("reading the curve") as report:
         found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=seed_of(plan, seed), progress=report)
     points_json = [point.to_json() for point in found]
     if figure is not None:
+        from ..report.figures import curve_figure
+
         save_figure(curve_figure(points_json), figure)
     lines = [f"{counted(point.blocks, 'block'):<8} of {point.trials:>3} trials  {point.information}" for point in found]
     show({"design": result.design.tolist(), "curve": points_json}, "\n".join(lines))

@@ -50,8 +50,6 @@ def power(
     """
     import numpy as np
 
-    from ..report.analysis_figures import power_figure
-
     plan, result = finished_run(study)
     start, names = seed_of(plan, seed), plan.question.names
     about = None if parameter is None else _parameter(plan.question, parameter)
@@ -66,6 +64,8 @@ def power(
             designs = recommended if label == "recommended" else plan.task.baseline(n, rng)
             curves[label] = conclude(result.found.estimator, designs, rng, target=target, seed=start, progress=progress)
     if figure is not None:
+        from ..report.analysis_figures import power_figure
+
         save_figure(power_figure(curves, target), figure)
     lines = [f"the right conclusion: {curves['recommended'].conclusion}"]
     if about is not None and len(names) > 1:
