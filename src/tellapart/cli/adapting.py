@@ -26,7 +26,7 @@ def next(
     out: Annotated[Path | None, option("--out FILE.json", "Where to keep the decisions, beside the data.")] = None,
     replay: Annotated[Path | None, option("--replay FILE.json", "Decisions that were kept: are they made again to the same bytes?")] = None,
     design: Annotated[str | None, option("--design D", "The plan; the study's design if not given.")] = None,
-    table: TableOptions = AS_IT_IS,
+    reading: TableOptions = AS_IT_IS,
     seed: Seed = None,
 ) -> None:
     """Print the most informative next block for each participant.
@@ -45,7 +45,7 @@ def next(
     from ..adaptive.decisions import listed, record
 
     plan, result = finished_run(study)
-    people = read_people(plan, data, table, as_played=True)
+    people = read_people(plan, data, reading, as_played=True)
     planned = design_of(plan, design)
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)

@@ -21,7 +21,7 @@ def import_tables(
     study: StudyPath,
     files: Files,
     out: Annotated[Path, option("--out FILE.csv", "Where to write the table.")],
-    table: TableOptions = AS_IT_IS,
+    reading: TableOptions = AS_IT_IS,
     designs: DesignTable = None,
     seed: Seed = None,
 ) -> None:
@@ -35,7 +35,7 @@ def import_tables(
     Example:
       tellapart import examples/bandit jspsych/*.json --out data.csv
     """
-    understood = read_people(read_study(study), files, table, designs, aloud=False)
+    understood = read_people(read_study(study), files, reading, designs, aloud=False)
     with written_whole(out) as table:
         understood.to_table().to_csv(table, index=False)
     people, trials = len(understood.behavior), int(understood.behavior.mask.sum())
@@ -58,7 +58,7 @@ def analyse(
     family: Annotated[list[str] | None, option("--family NAME=A,B", "A family of models. Can be repeated.")] = None,
     least: Annotated[int, option("--least-trials N", "Leave out people with fewer recorded trials.", min=1)] = 1,
     design: DesignRun = None,
-    table: TableOptions = AS_IT_IS,
+    reading: TableOptions = AS_IT_IS,
     designs: DesignTable = None,
     seed: Seed = None,
 ) -> None:
@@ -81,7 +81,7 @@ def analyse(
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
     page, where = out or run_folder(study).parent / "analysis.html", design_of(plan, design)
     check_writable(page)
-    people = read_people(plan, data, table, designs, run_at=(where, result.design))
+    people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with progress_bar("analysing") as progress:
         found = result.analyse(people, where, settings, progress)
     summary = _summary(found, page, write_analysis(page, plan.name, found, plan.question, people.lines))

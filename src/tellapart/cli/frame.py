@@ -34,7 +34,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     An argument whose default is a dataclass stands for the fields of that class, an option each.
     """
     arguments, options = inspect.signature(function, eval_str=True).parameters, dict[str, inspect.Parameter]()
-    groups = {name: type(one.default) for name, one in arguments.items() if is_dataclass(one.default)}
+    groups: dict[str, Any] = {name: type(one.default) for name, one in arguments.items() if is_dataclass(one.default)}
     for name, one in arguments.items():
         options |= inspect.signature(groups[name], eval_str=True).parameters if name in groups else {name: one}
 

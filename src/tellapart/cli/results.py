@@ -53,7 +53,7 @@ def posterior(
     samples: Annotated[Path | None, option("--samples FILE.csv", "Where to write draws of the parameters.")] = None,
     draws: Annotated[int, option("--draws N", "How many draws for each participant.", min=1)] = 1000,
     design: DesignRun = None,
-    table: TableOptions = AS_IT_IS,
+    reading: TableOptions = AS_IT_IS,
     designs: DesignTable = None,
     seed: Seed = None,
 ) -> None:
@@ -72,7 +72,7 @@ def posterior(
     if samples is not None and plan.goal == "discriminate":
         what = "The goal 'discriminate' is not about parameters: there are no draws."
         raise StudyError(what, got=f"--samples {samples}", fix="leave it out")
-    people = read_people(plan, data, table, designs, run_at=(where, result.design))
+    people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with written_whole(out) as table, progress_bar("reading the data") as progress:
         known = result.posterior(people, where, draws, seed_of(plan, seed), progress)
         known.to_table().to_csv(table, index=False)

@@ -61,7 +61,7 @@ def new(
 def check(
     study: StudyPath,
     data: Annotated[list[Path] | None, argument("DATA", "Data to check too.")] = None,
-    table: TableOptions = AS_IT_IS,
+    reading: TableOptions = AS_IT_IS,
     seed: Seed = None,
 ) -> None:
     """Check a study: its task, its models, and tables of data.
@@ -81,7 +81,7 @@ def check(
     from ..testing.findings import duration
 
     plan = read_study(study)
-    behavior = read_people(plan, data, table).behavior if data else None
+    behavior = read_people(plan, data, reading).behavior if data else None
     checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
     if checked[0].sound:
         how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}

@@ -36,7 +36,7 @@ AS_IT_IS = TableOptions()
 def read_people(
     study: Study,
     files: list[Path],
-    table: TableOptions,
+    reading: TableOptions,
     designs: Path | None = None,
     *,
     aloud: bool = True,
@@ -52,7 +52,7 @@ def read_people(
     """
     from ..data.understand import understand
 
-    settings = study.data.with_options(**{name: texts or () for name, texts in vars(table).items()})
+    settings = study.data.with_options(**{name: texts or () for name, texts in vars(reading).items()})
     understood = understand(files, study.task, settings, designs, as_played=as_played)
     if run_at is not None:
         understood = replace(understood, lines=(*understood.lines, *_design_assumed(study, understood, *run_at)))
