@@ -8,17 +8,15 @@ certain than its height, since all points share their participants.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import StudyError, counted
+from .estimators.base import Estimator
 from .information.estimate import InformationEstimate
 from .progress import Progress, unheard
-
-if TYPE_CHECKING:
-    from .estimators.base import Estimator
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,18 @@ standard errors are those of paired differences.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
+from .estimators.base import Estimator
+from .estimators.fresh import pointwise_at_each
 from .information.estimate import Difference, Floats, InformationEstimate, Pointwise
 from .progress import Progress, unheard
 from .tasks.scaling import from_unit, to_unit
 from .tasks.space import DesignSpace, Variable
 from .tasks.text import format_design, names_for_people
 from .workers import HERE, one_thread
-
-if TYPE_CHECKING:
-    from .estimators.base import Estimator
 
 COARSENESS = (0.1, 0.01)
 """Steps of rounding, as shares of a variable's range: the coarser first. On a logarithmic scale one and two digits."""
@@ -178,6 +177,4 @@ def _rounded(variable: Variable, values: Floats, share: float) -> Floats:
 def _points(
     estimator: Estimator, designs: Sequence[Floats] | Floats, n: int, seed: tuple[int, ...], accuracy: bool = False
 ) -> list[Pointwise]:
-    from .estimators.fresh import pointwise_at_each
-
     return pointwise_at_each(estimator, designs, n, seed, HERE, accuracy=accuracy)[0]

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
 
 from .errors import ModelError
 
@@ -59,14 +60,10 @@ class Prior(ABC):
         Arguments:
             within: Where in its step a level goes, from 0 to 1, for a prior over levels.
         """
-        from scipy.special import ndtri
-
         return np.asarray(ndtri(np.clip(self.cdf(theta), _TINY, 1 - _TINY)), dtype=np.float64)
 
     def from_normal(self, z: ArrayLike) -> Floats:
         """Back from the normal scale."""
-        from scipy.special import ndtr
-
         return self.quantile(np.clip(ndtr(np.asarray(z, dtype=np.float64)), _TINY, 1 - _TINY))
 
 
@@ -200,8 +197,6 @@ class Levels(Prior):
         return np.asarray(self._distribution().logpmf(theta), dtype=np.float64)
 
     def to_normal(self, theta: ArrayLike, within: ArrayLike = 0.5) -> Floats:
-        from scipy.special import ndtri
-
         place = np.searchsorted(self.levels, np.asarray(theta, dtype=np.float64))
         u = self.edges[place] + self.weights[place] * np.asarray(within, dtype=np.float64)
         return np.asarray(ndtri(np.clip(u, _TINY, 1 - _TINY)), dtype=np.float64)

@@ -343,13 +343,14 @@ class DesignResult:
 
     def _understood(self, data: Any, as_played: bool = False) -> Understanding:
         """Data in any form, understood; blocks as in the design, or in the order of play."""
-        from .data.understand import understand
         from .data.understanding import Understanding
 
         if isinstance(data, Behavior):
             data = Understanding(self.study.task.check(data), ())
         if isinstance(data, Understanding):
             return data.as_played() if as_played else data
+        from .data.understand import understand
+
         return understand(data, self.study.task, self.study.data, as_played=as_played)
 
 

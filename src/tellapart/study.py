@@ -15,6 +15,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Iterator, Literal, Mapping, Sequence, get_args, get_origin, get_type_hints
 
+import tomlkit
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic import Field as Checked
 from tomlkit.exceptions import TOMLKitError
@@ -213,8 +214,6 @@ class _Reader:
 
     def _content(self) -> _StudyFile:
         """The file's sections, their own keys checked."""
-        import tomlkit
-
         try:
             return _StudyFile.model_validate(tomllib.loads(self._text))
         except tomllib.TOMLDecodeError as error:

@@ -18,6 +18,7 @@ from ..tasks.base import Task, check_counts
 from ..tasks.environment import Environment, Values
 from ..tasks.screen import Screen
 from ..tasks.space import DesignSpace, Floats, Symmetry, Variable
+from .history import bandit_history, bandit_options
 
 
 class WinsAndLosses(Environment):
@@ -74,12 +75,8 @@ class Bandit(Task):
 
     def history(self, behavior: Behavior) -> NDArray[np.float32]:
         """Arms, what they paid and the previous choice at each trial; see `history.py`."""
-        from .history import bandit_history
-
         return bandit_history(behavior, self.arms, self.reward.kind == "binary")
 
     def options(self, behavior: Behavior) -> NDArray[np.float32]:
         """What could be known of each arm before every trial; see `history.py`."""
-        from .history import bandit_options
-
         return bandit_options(behavior, self.arms, self.reward.kind == "binary")

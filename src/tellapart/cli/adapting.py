@@ -9,8 +9,8 @@ from ..errors import RunError
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import AsJson, Seed, StudyPath, design_of, finished_run, seed_of
-from .tables import Codes, Columns, Files, Missing, Rows, read_people
+from .options import Seed, StudyPath, design_of, finished_run, seed_of
+from .tables import AS_IT_IS, Files, TableOptions, read_people
 
 if TYPE_CHECKING:
     from ..adaptive.worth import Worth
@@ -26,12 +26,8 @@ def next(
     out: Annotated[Path | None, option("--out FILE.json", "Where to keep the decisions, beside the data.")] = None,
     replay: Annotated[Path | None, option("--replay FILE.json", "Decisions that were kept: are they made again to the same bytes?")] = None,
     design: Annotated[str | None, option("--design D", "The plan; the study's design if not given.")] = None,
-    columns: Columns = None,
-    codes: Codes = None,
-    missing: Missing = None,
-    rows: Rows = None,
+    reading: TableOptions = AS_IT_IS,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Print the most informative next block for each participant.
 
@@ -49,7 +45,7 @@ def next(
     from ..adaptive.decisions import listed, record
 
     plan, result = finished_run(study)
-    people = read_people(plan, data, columns, codes, missing, rows, as_played=True)
+    people = read_people(plan, data, reading, as_played=True)
     planned = design_of(plan, design)
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)
@@ -62,7 +58,7 @@ def next(
             temporary.write_text(text, "utf-8")
     lines = [_line(plan, label, decision) for label, decision in zip(people.behavior.participants, decisions, strict=True)]
     lines += ["the same bytes as in " + str(replay)] if replay is not None else []
-    show(listed(decisions) if as_json else "\n".join(lines))
+    show(listed(decisions), "\n".join(lines))
 
 
 @command
@@ -73,7 +69,6 @@ def adapt(
     narrow: Annotated[float, option("--narrow S", "Stop when parameters are as narrow, as a share of the prior.")] = 0.25,
     stages: Annotated[int, option("--stages B", "Two stages: B blocks to tell models apart, then parameters.", min=0)] = 0,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Is it worth choosing blocks for each participant?
 
@@ -92,11 +87,11 @@ def adapt(
     plan, result = finished_run(study)
     with progress_bar("adaptive participants") as report:
         if stages:
-            show(_two_stages(result, stages, n, seed, sure, as_json, report))
+            _two_stages(result, stages, n, seed, sure, report)
             return
         limit = read_settings(study_file(study).parent).policy_seconds
         found = result.adapt(n, seed=seed, progress=report, limit=limit, sure=sure, narrow=narrow)
-    show(found.to_json() if as_json else "\n".join(_describe(found, plan)))
+    show(found.to_json(), "\n".join(_describe(found, plan)))
 
 
 def check_replay(path: Path, text: str) -> None:
@@ -157,7 +152,7 @@ def _calibration(models: ModelCalibration | None, parameters: Sequence[RankCalib
     return "; ".join(f"{one}: {', '.join(name for name, verdict in found if verdict == one)}" for one in verdicts)
 
 
-def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float, as_json: bool, report: Any) -> Any:
+def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float, report: Any) -> None:
     """What a second stage gains by being chosen for each participant."""
     import numpy as np
 
@@ -168,9 +163,8 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     rule = TwoStages(study.question, blocks, sure, study.task.blocks)
     people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
     found = stages_worth(result.policy(report), rule, people, start, report)
-    if as_json:
-        nats, se = (None, None) if found.gain is None else (found.gain.nats, found.gain.se)
-        return {"right": found.right, "gain": {"nats": nats, "se": se, "n": found.people}, "dropped": found.dropped}
+    nats, se = (None, None) if found.gain is None else (found.gain.nats, found.gain.se)
+    gain = {"nats": nats, "se": se, "n": found.people}
     share = f"{100 * found.right:.0f} % of {n - found.dropped} simulated participants"
     first = f"first stage  the winning model is the true one of {share}"
     left = f"\ndropped      {found.dropped} of {n} participants could not be simulated at what they were given" if found.dropped else ""
@@ -178,4 +172,4 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
     if found.gain is None:
         few = "nobody" if not found.people else "one participant"
         second = f"second stage not known: the winning model is the true one of {few}, and an error takes two; simulate more (--n)"
-    return f"{first}\n{second}{left}"
+    show({"right": found.right, "gain": gain, "dropped": found.dropped}, f"{first}\n{second}{left}")

@@ -9,8 +9,8 @@ from ..errors import StudyError, counted, nearest
 from ..files import check_writable, written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
-from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
+from .options import DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
+from .tables import AS_IT_IS, DesignTable, Files, TableOptions, read_people
 
 if TYPE_CHECKING:
     from ..groups.analysis import Analysis
@@ -21,13 +21,9 @@ def import_tables(
     study: StudyPath,
     files: Files,
     out: Annotated[Path, option("--out FILE.csv", "Where to write the table.")],
-    columns: Columns = None,
-    codes: Codes = None,
-    missing: Missing = None,
-    rows: Rows = None,
+    reading: TableOptions = AS_IT_IS,
     designs: DesignTable = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Turn any table of data into one that tellapart reads.
 
@@ -39,13 +35,13 @@ def import_tables(
     Example:
       tellapart import examples/bandit jspsych/*.json --out data.csv
     """
-    understood = read_people(read_study(study), files, columns, codes, missing, rows, designs, aloud=False)
+    understood = read_people(read_study(study), files, reading, designs, aloud=False)
     with written_whole(out) as table:
         understood.to_table().to_csv(table, index=False)
     people, trials = len(understood.behavior), int(understood.behavior.mask.sum())
     lines = [{"what": what, "column": column, "understood": how} for what, column, how in understood.lines]
     result = {"out": str(out), "participants": people, "trials": trials, "understood": lines}
-    show(result if as_json else f"{understood.in_words()}\n{counted(people, 'participant')}, {counted(trials, 'trial')}, written to {out}")
+    show(result, f"{understood.in_words()}\n{counted(people, 'participant')}, {counted(trials, 'trial')}, written to {out}")
 
 
 import_tables.__name__ = "import"
@@ -62,13 +58,9 @@ def analyse(
     family: Annotated[list[str] | None, option("--family NAME=A,B", "A family of models. Can be repeated.")] = None,
     least: Annotated[int, option("--least-trials N", "Leave out people with fewer recorded trials.", min=1)] = 1,
     design: DesignRun = None,
-    columns: Columns = None,
-    codes: Codes = None,
-    missing: Missing = None,
-    rows: Rows = None,
+    reading: TableOptions = AS_IT_IS,
     designs: DesignTable = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Say what people did: one HTML page, and tables beside it.
 
@@ -89,13 +81,13 @@ def analyse(
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
     page, where = out or run_folder(study).parent / "analysis.html", design_of(plan, design)
     check_writable(page)
-    people = read_people(plan, data, columns, codes, missing, rows, designs, run_at=(where, result.design))
+    people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with progress_bar("analysing") as progress:
         found = result.analyse(people, where, settings, progress)
     summary = _summary(found, page, write_analysis(page, plan.name, found, plan.question, people.lines))
     words = [summary["conclusion"], found.evidence.words, *([] if found.prediction.alarm else [described(found)])]
     words += [*(f"warning: {one}" for one in found.warnings), f"The page is in {page}"]
-    show(summary if as_json else "\n".join(words))
+    show(summary, "\n".join(words))
 
 
 def _summary(found: Analysis, page: Path, written: list[Path]) -> dict[str, Any]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..errors import counted
 from ..progress import progress_bar
 from .frame import command, option, show, stop
 from .options import (
-    AsJson,
     DaskAddress,
     DesignTexts,
     Participants,
@@ -41,7 +38,6 @@ def design(
     dask: DaskAddress = None,
     fresh: Annotated[bool, option("--fresh", "Begin anew; what the run folder holds is lost.")] = False,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find the most informative design.
 
@@ -60,7 +56,7 @@ def design(
             result = run.design(workers=helpers, progress=report)
     except KeyboardInterrupt:
         stop("Stopped. The same command goes on from here.", 130)
-    show(result.to_json() if as_json else str(result))
+    show(result.to_json(), str(result))
 
 
 @command
@@ -71,7 +67,6 @@ def evaluate(
     workers: WorkerCount = None,
     dask: DaskAddress = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Estimate the information of given designs.
 
@@ -89,7 +84,7 @@ def evaluate(
     designs = designs_of(plan, design or [], baseline, seed)
     with helpers_of(workers, dask) as helpers, progress_bar("estimating information") as report:
         estimates = run.evaluate(designs, seed, workers=helpers, progress=report)
-    _print_information(plan, designs, estimates, as_json)
+    _print_information(plan, designs, estimates)
 
 
 @command
@@ -99,7 +94,6 @@ def exact(
     baseline: Annotated[int, option("--baseline N", "Also N randomly drawn comparison designs.", min=0)] = 0,
     n: Participants = 2000,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Compute the exact information of given designs.
 
@@ -119,7 +113,7 @@ def exact(
         for i, wanted in enumerate(designs):
             part = _part_of(report, i, len(designs))
             estimates.append(exact_information(plan, wanted, n, rng_of(plan, seed), part))
-    _print_information(plan, designs, estimates, as_json)
+    _print_information(plan, designs, estimates)
 
 
 @command
@@ -129,7 +123,6 @@ def curve(
     points: Annotated[int, option("--points K", "How many numbers of trials.", min=1)] = 10,
     n: Participants = 4000,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """How many trials do I need?
 
@@ -142,28 +135,27 @@ def curve(
       tellapart curve examples/bandit --figure curve.svg
     """
     from ..curve import information_curve
-    from ..report.figures import curve_figure
 
     plan, result = finished_run(study)
     with progress_bar("reading the curve") as report:
         found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=seed_of(plan, seed), progress=report)
     points_json = [point.to_json() for point in found]
     if figure is not None:
+        from ..report.figures import curve_figure
+
         save_figure(curve_figure(points_json), figure)
     lines = [f"{counted(point.blocks, 'block'):<8} of {point.trials:>3} trials  {point.information}" for point in found]
-    show({"design": result.design.tolist(), "curve": points_json} if as_json else "\n".join(lines))
+    show({"design": result.design.tolist(), "curve": points_json}, "\n".join(lines))
 
 
-def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate], as_json: bool) -> None:
+def _print_information(study: Study, designs: list[Floats], estimates: list[InformationEstimate]) -> None:
     """One line for each design, or the JSON of `exact` and `evaluate`."""
     from ..tasks.text import format_design
 
-    if as_json:
-        show({"designs": [{"design": d.tolist(), **e.to_json()} for d, e in zip(designs, estimates, strict=True)]})
-        return
     texts = [format_design(study.task.design_space, d) for d in designs]
-    for text, estimate in zip(texts, estimates, strict=True):
-        typer.echo(f"{text:<{max(map(len, texts))}}  {estimate}{study.question.share_of_most(estimate.nats)}")
+    told = [f"{estimate}{study.question.share_of_most(estimate.nats)}" for estimate in estimates]
+    lines = [f"{text:<{max(map(len, texts))}}  {one}" for text, one in zip(texts, told, strict=True)]
+    show({"designs": [{"design": d.tolist(), **e.to_json()} for d, e in zip(designs, estimates, strict=True)]}, "\n".join(lines))
 
 
 def _part_of(report: Progress, i: int, parts: int) -> Progress:

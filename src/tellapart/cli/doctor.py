@@ -6,14 +6,13 @@ from typing import Iterator
 
 from ..errors import counted
 from .frame import command, show
-from .options import AsJson
 
 NEEDED = ("torch", "numba", "numpy", "scipy", "botorch", "dask")
 FOR_SERVING = ("fastapi", "sqlalchemy", "uvicorn")
 
 
 @command
-def doctor(as_json: AsJson = False) -> None:
+def doctor() -> None:
     """Say what works on this machine, and how to mend the rest.
 
     \b
@@ -21,11 +20,9 @@ def doctor(as_json: AsJson = False) -> None:
       tellapart doctor --json
     """
     rows = [*_versions(), *_machine(), *_serving()]
-    if as_json:
-        show({name: {"works": works, "found": found} for name, works, found in rows})
-        return
     width = max(len(name) for name, _, _ in rows)
-    show("\n".join(f"{name:<{width}}  {'yes' if works else 'no ':<3}  {found}" for name, works, found in rows))
+    lines = [f"{name:<{width}}  {'yes' if works else 'no ':<3}  {found}" for name, works, found in rows]
+    show({name: {"works": works, "found": found} for name, works, found in rows}, "\n".join(lines))
 
 
 def _versions() -> Iterator[tuple[str, bool, str]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
+from contextvars import ContextVar
+from dataclasses import is_dataclass
 from typing import Annotated, Any, Callable, NoReturn
 
 import typer
@@ -21,13 +24,27 @@ app = typer.Typer(
 )
 
 
+_JSON: ContextVar[bool] = ContextVar("json")
+"""Is the result of the command to be printed as JSON?"""
+
+
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a function a command whose errors are messages."""
+    """Make a function a command that also takes --json, and whose errors are messages.
+
+    An argument whose default is a dataclass stands for the fields of that class, an option each.
+    """
+    arguments, options = inspect.signature(function, eval_str=True).parameters, dict[str, inspect.Parameter]()
+    groups: dict[str, Any] = {name: type(one.default) for name, one in arguments.items() if is_dataclass(one.default)}
+    for name, one in arguments.items():
+        options |= inspect.signature(groups[name], eval_str=True).parameters if name in groups else {name: one}
 
     @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> None:
+    def guarded(as_json: bool, **given: Any) -> None:
+        _JSON.set(as_json)
+        for name, group in groups.items():
+            given[name] = group(**{option: given.pop(option) for option in inspect.signature(group).parameters})
         try:
-            function(*args, **kwargs)
+            function(**given)
         except TellapartError as error:
             stop(f"Error: {error}", 2)
         except MemoryError:
@@ -37,6 +54,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             _explain(error)
 
+    as_json = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+    vars(guarded)["__signature__"] = inspect.Signature([*options.values(), as_json])
     app.command()(guarded)
     return function
 
@@ -52,8 +71,12 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
 
 
-def show(result: Any) -> None:
-    typer.echo(result if isinstance(result, str) else json.dumps(result, allow_nan=False))
+AsJson = Annotated[bool, option("--json", "Print the result as JSON.")]
+
+
+def show(result: Any, words: str) -> None:
+    """Print a result as JSON if that was asked for, else in words."""
+    typer.echo(json.dumps(result, allow_nan=False) if _JSON.get() else words)
 
 
 def stop(message: str, code: int) -> NoReturn:

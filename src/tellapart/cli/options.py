@@ -26,7 +26,6 @@ Seed = Annotated[int | None, option("--seed S", "Where randomness starts; the st
 WorkerCount = Annotated[int | None, option("--workers N", "Designs evaluated at once; one for each core if not given.", min=1)]
 DaskAddress = Annotated[str | None, option("--dask ADDRESS", 'A Dask cluster: its address, its scheduler file, or "local:N".')]
 DesignRun = Annotated[str | None, option("--design D", "What was run; the study's design if not given.")]
-AsJson = Annotated[bool, option("--json", "Print the result as JSON.")]
 
 
 def read_study(path: Path) -> Study:

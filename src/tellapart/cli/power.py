@@ -10,7 +10,7 @@ from ..errors import DataError, StudyError, nearest
 from ..files import check_writable
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import AsJson, Seed, StudyPath, finished_run, save_figure, seed_of
+from .options import Seed, StudyPath, finished_run, save_figure, seed_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,6 @@ def power(
     n: Annotated[int, option("--n N", "How many simulated people groups are drawn from.", min=300)] = 3000,
     figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw the curves.")] = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """How many people do I need?
 
@@ -50,8 +49,6 @@ def power(
       tellapart power examples/bandit --frequencies wslts=0.6,aeg=0.2,gls=0.2
     """
     import numpy as np
-
-    from ..report.analysis_figures import power_figure
 
     plan, result = finished_run(study)
     start, names = seed_of(plan, seed), plan.question.names
@@ -67,6 +64,8 @@ def power(
             designs = recommended if label == "recommended" else plan.task.baseline(n, rng)
             curves[label] = conclude(result.found.estimator, designs, rng, target=target, seed=start, progress=progress)
     if figure is not None:
+        from ..report.analysis_figures import power_figure
+
         save_figure(power_figure(curves, target), figure)
     lines = [f"the right conclusion: {curves['recommended'].conclusion}"]
     if about is not None and len(names) > 1:
@@ -78,7 +77,7 @@ def power(
         lines += [
             f"{failed:,} of the people who were simulated for this could not be: all of it is about people whom the models can simulate."
         ]
-    show({label: curve.to_json(target) for label, curve in curves.items()} if as_json else "\n".join(lines))
+    show({label: curve.to_json(target) for label, curve in curves.items()}, "\n".join(lines))
 
 
 def _needed(curve: PowerCurve, target: float) -> str:

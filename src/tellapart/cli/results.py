@@ -9,8 +9,8 @@ from ..errors import ModelError, StudyError, counted, nearest
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import AsJson, DesignRun, Seed, StudyPath, design_of, finished_run, run_folder, seed_of
-from .tables import Codes, Columns, DesignTable, Files, Missing, Rows, read_people
+from .options import DesignRun, Seed, StudyPath, design_of, finished_run, run_folder, seed_of
+from .tables import AS_IT_IS, DesignTable, Files, TableOptions, read_people
 
 if TYPE_CHECKING:
     from ..study import Study
@@ -24,7 +24,6 @@ def validate(
     n_exact: Annotated[int, option("--exact N", "Participants with exact answers; 0 for none.", min=0)] = 1500,
     n_reader: Annotated[int | None, option("--reader N", "Participants that an independent reader learns from; 0 for none.", min=0)] = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check the network on simulated people whose truth is known.
 
@@ -43,7 +42,7 @@ def validate(
     sizes: dict[str, Any] = {"n": n, "n_exact": n_exact, "n_reader": n_reader}
     with progress_bar("validating") as report:
         checks = result.validate(parameters=_true_values(plan, at or []), seed=seed, progress=report, **sizes)
-    show(checks.to_json() if as_json else "\n".join(in_words(checks)))
+    show(checks.to_json(), "\n".join(in_words(checks)))
 
 
 @command
@@ -54,13 +53,9 @@ def posterior(
     samples: Annotated[Path | None, option("--samples FILE.csv", "Where to write draws of the parameters.")] = None,
     draws: Annotated[int, option("--draws N", "How many draws for each participant.", min=1)] = 1000,
     design: DesignRun = None,
-    columns: Columns = None,
-    codes: Codes = None,
-    missing: Missing = None,
-    rows: Rows = None,
+    reading: TableOptions = AS_IT_IS,
     designs: DesignTable = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write who behaved like which model, with which parameters.
 
@@ -77,7 +72,7 @@ def posterior(
     if samples is not None and plan.goal == "discriminate":
         what = "The goal 'discriminate' is not about parameters: there are no draws."
         raise StudyError(what, got=f"--samples {samples}", fix="leave it out")
-    people = read_people(plan, data, columns, codes, missing, rows, designs, run_at=(where, result.design))
+    people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with written_whole(out) as table, progress_bar("reading the data") as progress:
         known = result.posterior(people, where, draws, seed_of(plan, seed), progress)
         known.to_table().to_csv(table, index=False)
@@ -94,7 +89,7 @@ def posterior(
     doubtful = int((known.doubtful != "").sum()) if known.doubtful is not None else 0
     strange += f"; parameters of {doubtful} are not to be believed, see the column 'doubtful'" if doubtful else ""
     strange += f"; {failed} of those simulated to compare with could not be simulated, and others took their places" if failed else ""
-    show(summary if as_json else f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
+    show(summary, f"{counted(len(known), 'participant')}{shares}{strange}; written to {out}")
 
 
 @command
@@ -102,7 +97,6 @@ def report(
     study: StudyPath,
     out: Annotated[Path | None, option("--out FILE.html", "Where to write it; run/report.html if not given.")] = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write the report of a finished run, one HTML file.
 
@@ -123,7 +117,7 @@ def report(
     rounded = result.rounded()
     answer = f"May I round? {rounded.in_words(plan.task.design_space)}\n" if rounded else ""
     found = {"report": str(target), **({"rounded": rounded.to_json()} if rounded else {})}
-    show(found if as_json else f"{answer}The report is in {target}")
+    show(found, f"{answer}The report is in {target}")
 
 
 def _true_values(study: Study, texts: list[str]) -> dict[str, dict[str, float]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..errors import StudyError, TellapartError, counted
 from ..progress import progress_bar
 from .frame import argument, command, option, show
-from .options import AsJson, DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
+from .options import DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
 
 if TYPE_CHECKING:
     from ..server.serving import Experiment
@@ -30,7 +30,6 @@ def serve(
     host: Annotated[str, option("--host H", "Who may connect: 0.0.0.0 for everybody.")] = "127.0.0.1",
     stay: Annotated[bool, option("--stay", "With --simulate: go on serving afterwards.")] = False,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Serve the experiment: people take part in a browser.
 
@@ -55,13 +54,13 @@ def serve(
     with closing(experiment.database):
         if simulate is None:
             door = listening(host, port)
-            _show_links(experiment, address_of(door), as_json)
+            _show_links(experiment, address_of(door))
             server_of(experiment.app).run([door])
             return
         with in_background(experiment.app, host, port if stay else 0) as address:
             if stay:
-                _show_links(experiment, address, as_json)
-            _simulate(study, experiment, address, simulate, seed, as_json)
+                _show_links(experiment, address)
+            _simulate(study, experiment, address, simulate, seed)
             if stay:
                 with suppress(KeyboardInterrupt):  # until the researcher stops it
                     Event().wait()
@@ -77,7 +76,6 @@ def export(
     design: DesignTexts = None,
     database: DatabaseUrl = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write what people did, or hand the design over.
 
@@ -105,7 +103,7 @@ def export(
         result = export_people(study, plan, format, out, database, simulated=simulated, finished=finished)
     else:
         result = export_plan(study, plan, format, out, design or [], seed_of(plan, seed))
-    show(result if as_json else f"{result['words']}, written to {out}")
+    show(result, f"{result['words']}, written to {out}")
 
 
 @command
@@ -114,7 +112,6 @@ def forget(
     participant: Annotated[str, argument("PARTICIPANT", "A label (p0007), a platform's number, or PLATFORM:NUMBER.")],
     database: DatabaseUrl = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Delete everything about a participant, for good.
 
@@ -139,10 +136,10 @@ def forget(
     if not gone:
         expected = "a label as in the exported table, or a platform's number"
         raise StudyError("There is no such participant.", expected=expected, got=f"'{participant}'")
-    show({"forgotten": gone} if as_json else f"{', '.join(gone)}: forgotten.")
+    show({"forgotten": gone}, f"{', '.join(gone)}: forgotten.")
 
 
-def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: int | None, as_json: bool) -> None:
+def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: int | None) -> None:
     from ..server.simulated import Simulation
 
     sessions = experiment.app.state.sessions
@@ -154,12 +151,12 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
         blocks = counted(n * experiment.plan.task.blocks, "block")
         words += f"\nwarning: {len(late)} of {blocks} were not chosen but the planned ones: {late[0]}."
         words += " policy_seconds in serve.toml gives a policy more time."
-    show(result if as_json else f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
+    show(result, f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
 
 
-def _show_links(experiment: Experiment, address: str, as_json: bool) -> None:
+def _show_links(experiment: Experiment, address: str) -> None:
     links = {"participants": f"{address}/", "researcher": f"{address}/researcher#token={experiment.token}"}
-    show(links if as_json else "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
+    show(links, "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
 
 
 def _require_extra() -> None:

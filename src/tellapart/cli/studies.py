@@ -14,8 +14,8 @@ from ..errors import counted
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import argument, command, option, show, stop
-from .options import AsJson, DesignText, Participants, Seed, StudyPath, design_of, finished_run, named_model, read_study, rng_of, seed_of
-from .tables import Codes, Columns, Missing, Rows, read_people
+from .options import DesignText, Participants, Seed, StudyPath, design_of, finished_run, named_model, read_study, rng_of, seed_of
+from .tables import AS_IT_IS, TableOptions, read_people
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,6 @@ def new(
     name: Annotated[Path, argument("NAME", "The folder to make.")],
     example: Annotated[str, option("--example EXAMPLE", "What to begin with; see above.")] = "bandit",
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a study folder that runs as it is, to be edited.
 
@@ -55,19 +54,15 @@ def new(
     made = make_study(name, example, seed)
     made = sorted({*made, *write_texts(name)})
     result = {"folder": str(name), "example": example, "files": [str(file) for file in made]}
-    show(result if as_json else f"{', '.join(map(str, made))}\nnext: tellapart check {quote(str(name))}")
+    show(result, f"{', '.join(map(str, made))}\nnext: tellapart check {quote(str(name))}")
 
 
 @command
 def check(
     study: StudyPath,
     data: Annotated[list[Path] | None, argument("DATA", "Data to check too.")] = None,
-    columns: Columns = None,
-    codes: Codes = None,
-    missing: Missing = None,
-    rows: Rows = None,
+    reading: TableOptions = AS_IT_IS,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check a study: its task, its models, and tables of data.
 
@@ -86,7 +81,7 @@ def check(
     from ..testing.findings import duration
 
     plan = read_study(study)
-    behavior = read_people(plan, data, columns, codes, missing, rows).behavior if data else None
+    behavior = read_people(plan, data, reading).behavior if data else None
     checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
     if checked[0].sound:
         how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}
@@ -113,7 +108,7 @@ def check(
         result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}
         people, trials = counted(len(behavior), "participant"), counted(int(behavior.mask.sum()), "trial")
         lines.append(f"The data fit: {people}, {trials} recorded, {result['data']['missed']:,} missed.")
-    show(result if as_json else "\n".join(lines))
+    show(result, "\n".join(lines))
 
 
 @command
@@ -124,7 +119,6 @@ def simulate(
     model: Annotated[str | None, option("--model NAME", "Only this model; all take turns if not given.")] = None,
     design: DesignText = None,
     seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Simulate participants and write their data.
 
@@ -150,7 +144,7 @@ def simulate(
     result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": seed_of(plan, seed)}
     result |= {"failed": len(simulations.failures)} if simulations.failures else {}
     failed = f"; {len(simulations.failures)} could not be simulated, and others took their places" if simulations.failures else ""
-    show(result if as_json else f"{counted(n, 'participant')} ({', '.join(names)}), {counted(rows, 'row')}, written to {out}{failed}")
+    show(result, f"{counted(n, 'participant')} ({', '.join(names)}), {counted(rows, 'row')}, written to {out}{failed}")
 
 
 def _write_table(simulations: Simulations, path: Path, report: Progress) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,20 +17,26 @@ if TYPE_CHECKING:
     RunAt = tuple[Floats | None, Floats]
 
 Files = Annotated[list[Path], argument("DATA", "Data files, or folders of them.")]
-Columns = Annotated[list[str] | None, option("--columns WHAT=NAME", "Which column is what: choice=response. Can be repeated.")]
-Codes = Annotated[list[str] | None, option("--codes FIELD=A,B,…", "The texts for 0, 1, …: choice=left,right. Can be repeated.")]
-Missing = Annotated[list[str] | None, option("--missing TEXT", "A text that stands for a missed trial. Can be repeated.")]
-Rows = Annotated[list[str] | None, option("--rows COLUMN=TEXT", "Which rows are trials: phase=test. Can be repeated.")]
 DesignTable = Annotated[Path | None, option("--designs FILE", "A table of designs, if participants had designs of their own.")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is to be read, where it does not say so itself."""
+
+    columns: Annotated[list[str] | None, option("--columns WHAT=NAME", "Which column is what: choice=response. Can be repeated.")] = None
+    codes: Annotated[list[str] | None, option("--codes FIELD=A,B,…", "The texts for 0, 1, …: choice=left,right. Can be repeated.")] = None
+    missing: Annotated[list[str] | None, option("--missing TEXT", "A text that stands for a missed trial. Can be repeated.")] = None
+    rows: Annotated[list[str] | None, option("--rows COLUMN=TEXT", "Which rows are trials: phase=test. Can be repeated.")] = None
+
+
+AS_IT_IS = TableOptions()
 
 
 def read_people(
     study: Study,
     files: list[Path],
-    columns: list[str] | None,
-    codes: list[str] | None,
-    missing: list[str] | None,
-    rows: list[str] | None,
+    reading: TableOptions,
     designs: Path | None = None,
     *,
     aloud: bool = True,
@@ -46,7 +52,7 @@ def read_people(
     """
     from ..data.understand import understand
 
-    settings = study.data.with_options(columns or (), codes or (), missing or (), rows or ())
+    settings = study.data.with_options(**{name: texts or () for name, texts in vars(reading).items()})
     understood = understand(files, study.task, settings, designs, as_played=as_played)
     if run_at is not None:
         understood = replace(understood, lines=(*understood.lines, *_design_assumed(study, understood, *run_at)))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import Any, Sequence
 
 import numpy as np
+import pandas as pd
 
 from ..errors import DataError
 from .formats import Sheet, formats, read_sheets
 from .frames import sheet_of
 from .problems import Findings, some
 from .raw import RawTable, plain
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FILE_PERSON = "file name"
 """The column that holds whose file it is, where files say that by their names."""

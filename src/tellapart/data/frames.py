@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..errors import DataError
 from .formats import Sheet
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def require(package: str, path: Path) -> None:

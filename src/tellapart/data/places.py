@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from .problems import Findings, some
@@ -177,17 +178,12 @@ def _pairs(people: Indices, block: Indices) -> Indices:
 
 def _order(groups: Indices) -> Indices:
     """The place of each row among those of its group, in the order of rows."""
-    return _ranks(groups, np.arange(len(groups), dtype=np.float64))
+    return np.asarray(pd.Series(groups).groupby(groups).cumcount(), np.intp)
 
 
 def _ranks(groups: Indices, values: NDArray[np.float64]) -> Indices:
     """The place of each row among those of its group, in ascending order of values."""
-    order = np.lexsort((np.arange(len(groups)), values, groups))
-    starts = np.concatenate([[True], groups[order][1:] != groups[order][:-1]])
-    ranks = np.empty(len(groups), np.intp)
-    position = np.arange(len(groups))
-    ranks[order] = position - np.maximum.accumulate(np.where(starts, position, 0))
-    return ranks
+    return np.asarray(pd.Series(values).groupby(groups).rank("first") - 1, np.intp)
 
 
 def _restarts(people: Indices, counted: NDArray[np.float64]) -> Indices:

@@ -6,9 +6,10 @@ All that is wrong is told at once; where two readings are possible it is asked. 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..behavior import Behavior, Field
@@ -27,9 +28,6 @@ from .roles import ask_for_column, find_column
 from .rows import trial_rows
 from .settings import TableSettings
 from .understanding import Floats, Understanding
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEW = 10
 """A person with fewer recorded trials is named."""
@@ -85,7 +83,7 @@ class _Reading:
             if not len(table) and len(self.raw):
                 self.findings.mend("No row is left that is a trial.", "--rows COLUMN=TEXT for the rows that are trials")
             return None
-        names, people = _in_order_of_appearance(labels)
+        people, names = pd.factorize(labels)  # which of the different labels each row has, and these in order of appearance
         shape = (self.task.blocks, self.task.trials)
         places = find_places(table, people, block, trial, *shape, self.findings) if rows_are_clear else None
         own = designs_in_table(self.task, designs, names, self.findings) if designs else None
@@ -264,9 +262,3 @@ def _filled(labels: Texts, files: Texts) -> Texts:
         if len(found) == 1:
             filled[rows] = found.pop()
     return filled
-
-
-def _in_order_of_appearance(labels: Texts) -> tuple[Any, NDArray[np.intp]]:
-    """The different labels, and which of them each row has."""
-    names = {label: i for i, label in enumerate(dict.fromkeys(labels.tolist()))}
-    return np.array(list(names), object), np.array([names[label] for label in labels], np.intp)

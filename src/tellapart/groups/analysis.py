@@ -7,14 +7,16 @@ or writes; `report/analysis.py` shows it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..errors import DataError
+from ..estimators.base import Estimator
 from ..models.evidence import have_likelihoods
+from ..posterior import Checks
 from ..progress import Progress, unheard
 from .contrasts import Comparison, by_conditions, by_groups, carried_over, design_groups
 from .evidence import PeopleEvidence, errors_of, likelihood_evidence, network_evidence
@@ -25,10 +27,6 @@ from .predictive import Prediction, check_predictions
 from .random_effects import LeftOut, PriorCounts, RandomEffects, random_effects
 from .refine import Refinement, refine
 from .words import warnings_of
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
-    from ..posterior import Checks
 
 Texts = NDArray[Any]
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Callable, Mapping
+from typing import Any, Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..errors import counted
+from ..question import Question
+from ..tasks.base import Task
 from .comparison import MOST_TUPLES, FrequencyDifference, compare_frequencies, same_model
 from .evidence import PeopleEvidence
 from .frequencies import Floats
@@ -22,10 +24,6 @@ from .membership import parameters_of_models
 from .memory import memory_of
 from .parameters import ParameterDifference, compare_conditions, compare_groups
 from .random_effects import PriorCounts, RandomEffects
-
-if TYPE_CHECKING:
-    from ..question import Question
-    from ..tasks.base import Task
 
 Texts = NDArray[Any]
 

@@ -13,23 +13,22 @@ weights bounded where the network is wrong. Where the error is large, better dra
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..behavior import Behavior
+from ..estimators.base import Estimator
 from ..models.base import IntegratedModel, LikelihoodModel
 from ..models.evidence import have_likelihoods, log_likelihoods
 from ..posterior import FOLLOWED, at_the_edge
 from ..progress import Progress, unheard
+from ..question import Question
 from .frequencies import Counts, Floats
 from .importance import Weighted, sharpened
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
-    from ..question import Question
 
 NETWORK = 0.8
 """The share of draws that come from the network, where it has a posterior of the parameters."""
@@ -186,8 +185,6 @@ def _weigh(
 
 def _log_ratio(estimator: Any, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
     """log q(z | y) / p(z) by the network's flow, (N, L)."""
-    import torch
-
     flow, rows = estimator.flows[f"{m}"], []
     with torch.no_grad():
         summaries = torch.from_numpy(estimator.summaries(behavior, designs)).to(estimator.device)

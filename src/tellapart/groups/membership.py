@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ..question import Question
 from .evidence import PeopleEvidence
 from .frequencies import Floats
 from .parameters import GroupParameters, group_parameters
 from .random_effects import RandomEffects
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 FREQUENCIES = 2_000
 """Draws of the frequencies of models, over which it is averaged who follows which."""

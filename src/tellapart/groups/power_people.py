@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ..estimators.base import Estimator
 from ..models.simulation import simulate_models
 from ..question import Question
 from .evidence import network_evidence
 from .frequencies import Counts, Floats
 from .power_parameters import SimulatedPeople
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
 
 DRAWS, AT_ONCE = 500, 64
 """Posterior draws of each simulated person, and of how many people they are made at once: of all of them it takes gigabytes."""

@@ -18,12 +18,14 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import Any, Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
+from ..estimators.base import Estimator
 from ..models.failures import Failure, attempt
 from ..models.simulation import stop_unless_skipped
 from ..priors import on_normal_scale, sample_priors
@@ -31,9 +33,6 @@ from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
 from .population import Fit, Population, ridge
 from .statistics import closed_up, cut, named_statistics
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
 
 SIMULATED, LIKE, ALARM = 3_000, 30, 0.01
 """People simulated of each model; how many are taken to be like a person; and the p-value that is an alarm."""
@@ -224,8 +223,6 @@ def check_predictions(
 
 def shares_and_summaries(estimator: Estimator, behavior: Behavior, designs: Floats) -> tuple[Floats, Floats]:
     """By the network: model probabilities (N, M), 1 if there is one model, and learned summaries (N, S)."""
-    import torch
-
     shares, summaries = [], []
     with torch.no_grad():
         for part in torch.split(estimator.inputs(behavior, designs), TOGETHER):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 
 from ..posterior import ModelPosterior, ParameterPosterior, Posterior
-
-if TYPE_CHECKING:
-    from ..question import Question
-    from .analysis import Analysis
+from ..question import Question
+from .analysis import Analysis
 
 
 def to_arviz(found: Analysis, question: Question) -> Any:
     """An `InferenceData`: individual draws and model probabilities, predicted and observed statistics, and data."""
-    import xarray
-
     people, parameters = np.array([str(label) for label in found.participants]), {}
     for m, model in enumerate(question.models):
         if model.name in found.evidence.draws:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from .style import HABIT, OURS, WIDE, canvas
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHOWN = 12
 """Participants of the picture."""

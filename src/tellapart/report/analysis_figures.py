@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from ..groups.predictive import average
+from ..groups.parameters import GroupParameters, ParameterDifference
+from ..groups.power import PowerCurve
+from ..groups.predictive import Prediction, average
+from ..groups.random_effects import RandomEffects
 from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..groups.parameters import GroupParameters, ParameterDifference
-    from ..groups.power import PowerCurve
-    from ..groups.predictive import Prediction
-    from ..groups.random_effects import RandomEffects
 
 COLOURS = (OURS, HABIT, THIRD, "#cc79a7", "#56b4e9", "#e69f00", GREY)
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---")

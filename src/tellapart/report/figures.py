@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import counted
+from ..validation.comparison import BaselineComparison
+from ..validation.confusion import Confusion
+from ..validation.model_calibration import ModelCalibration
+from ..validation.rank_calibration import RankCalibration
+from ..validation.recovery import AveragedPosterior, Recovery
 from .style import EXACT, GREY, HABIT, INK, NARROW, OURS, PALE, THIRD, WIDE, canvas
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..validation.comparison import BaselineComparison
-    from ..validation.confusion import Confusion
-    from ..validation.model_calibration import ModelCalibration
-    from ..validation.rank_calibration import RankCalibration
-    from ..validation.recovery import AveragedPosterior, Recovery
 
 LONG = 20
 """Letters of the names of models, together, that no longer fit side by side under a narrow figure."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from ..errors import counted
 from ..nearby import Moved, Rounded
@@ -13,14 +13,12 @@ from ..search.base import Search
 from ..tasks.base import Task
 from ..tasks.text import format_design, names_for_people
 from ..validation import words
+from ..validation.calibration import Calibration
+from ..validation.suite import DesignValidation, Validation
 from . import adapting, figures
 from .citations import CHECKS, citations
 from .explorer import explorer
 from .style import Panel, filled, panel
-
-if TYPE_CHECKING:
-    from ..validation.calibration import Calibration
-    from ..validation.suite import DesignValidation, Validation
 
 COMPARED = "randomly drawn comparison designs"
 COMMANDS = "tellapart design STUDY --fresh\ntellapart validate STUDY\ntellapart report STUDY"

@@ -6,12 +6,13 @@ import io
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import Any, Iterator
 from xml.etree import ElementTree
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+import matplotlib as mpl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 INK = "#222222"
 GREY = "#8a8a8a"
@@ -56,8 +57,6 @@ NARROW, WIDE = 3.4, 4.8
 @contextmanager
 def styled() -> Iterator[None]:
     """Figures made within have the look."""
-    import matplotlib as mpl
-
     with mpl.rc_context(SETTINGS):
         yield
 
@@ -65,8 +64,6 @@ def styled() -> Iterator[None]:
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
     """A figure with one pair of axes that needs no window and no global state; what is drawn within has the look."""
-    from matplotlib.figure import Figure
-
     with styled():
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.add_subplot()
@@ -141,8 +138,6 @@ def panel(figure: Figure, name: str, caption: str, more: str = "") -> Panel:
 
 def filled(template: str, **values: Any) -> str:
     """A page of `templates/` with values in it; one that is missing is an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     loader = PackageLoader("tellapart.report")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.get_template(template).render(**values)

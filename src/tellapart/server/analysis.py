@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.exc import DBAPIError
 
+from ..information.exact import model_probabilities
+from ..models.evidence import have_likelihoods
+from ..run import Run
+from ..study import Study
 from . import store
 from .collected import Collected, collect
 from .sessions import Sessions
-
-if TYPE_CHECKING:
-    from ..study import Study
 
 log = logging.getLogger("tellapart.server")
 
@@ -110,20 +111,14 @@ class Analyst:
 
 def can_be_read(study: Study, folder: Path | None) -> bool:
     """Is there anything that tells models apart?"""
-    from ..models.evidence import have_likelihoods
-
     return folder is not None or (study.question.about_models and have_likelihoods(study.models))
 
 
 def reader_of(study: Study, folder: Path | None) -> Reader:
     """The run's estimator, or the exact reference."""
     if folder is None:
-        from ..information.exact import model_probabilities
-
         return lambda people: (model_probabilities(study.task, study.question, people.behavior, people.designs), None)
     import torch
-
-    from ..run import Run
 
     torch.set_num_threads(1)
     result = Run.finished(study, folder).result()

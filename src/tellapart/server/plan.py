@@ -10,13 +10,14 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Sequence
+from typing import Literal, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import StudyError
 from ..models.symmetry import begins_anew, broken_blocks
+from ..study import Study
 from ..tasks.base import Task
 from ..tasks.orders import williams
 from ..tasks.screen import SCRIPTS, Screen
@@ -24,9 +25,6 @@ from ..tasks.space import Floats
 from .policy import Policy, planned
 from .settings import FILE, Settings, read_settings
 from .texts import Texts, read_texts
-
-if TYPE_CHECKING:
-    from ..study import Study
 
 Stream = Literal["order", "outcomes", "places", "stimuli", "practice", "condition"]
 COLUMNS = frozenset(

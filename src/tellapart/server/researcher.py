@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import time
 from typing import Annotated, Any, AsyncIterator
 
@@ -112,8 +113,6 @@ def _path(request: Request) -> str:
 
 async def _news(live: Live, request: Request) -> AsyncIterator[str]:
     """The state whenever it has changed."""
-    import json
-
     last, at = "", 0.0
     while not live.closed and not await request.is_disconnected():
         text = json.dumps(await run_in_threadpool(live.state), allow_nan=False)

@@ -12,13 +12,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
+import uvicorn
 from fastapi import FastAPI
 
 from ..errors import RunError, StudyError
 from ..progress import Progress
+from ..run import Run
 from ..study import Study, study_file
 from ..tasks.space import Floats
 from ..tasks.text import parse_design
@@ -26,9 +28,6 @@ from .app import create_app
 from .database import Database, sqlite_file, sqlite_url
 from .plan import Plan, make_plan
 from .policy import Policy, Remembering, planned
-
-if TYPE_CHECKING:
-    import uvicorn
 
 PEOPLE, TOKEN, VARIABLE = "participants.sqlite", "researcher.token", "TELLAPART_TOKEN"
 """The database and the token beside the study file, and the variable that can hold the token instead."""
@@ -70,8 +69,6 @@ def prepare(
 
 def policy_of(study: Study, run: Path, progress: Progress) -> Policy:
     """What gives next blocks."""
-    from ..run import Run
-
     return Remembering(Run.finished(study, run).result().policy(progress).row)
 
 
@@ -86,8 +83,6 @@ def decide_first_blocks(plan: Plan) -> None:
 
 def recommended(study: Study, run: Path) -> Floats:
     """The design that a finished run recommends, without loading its networks."""
-    from ..run import Run
-
     try:
         return study.task.design_space.check(Run.finished(study, run).folder.read("result.json")["design"])
     except RunError as error:
@@ -147,7 +142,6 @@ def address_of(door: socket.socket) -> str:
 
 def server_of(app: FastAPI) -> uvicorn.Server:
     """The server, which keeps no record of who asked for what."""
-    import uvicorn
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any, Mapping
 
+import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..errors import StudyError, nearest
@@ -88,10 +90,6 @@ def read_texts(folder: Path | None) -> Texts:
 
 def write_texts(folder: Path) -> list[Path]:
     """Write the whole `texts.toml` of a study, and a `serve.toml` with the usual numbers, to be edited; the files that were made."""
-    import shutil
-
-    import tomlkit
-
     words = tomlkit.parse(USUAL.read_text("utf-8"))
     given = tomlkit.parse((folder / FILE).read_text("utf-8")) if (folder / FILE).is_file() else tomlkit.document()
     for key, value in given.items():  # strings keep the form in which they were written

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from ..behavior import Behavior
+from ..estimators.base import Estimator
 from ..information.estimate import Difference, Floats, InformationEstimate, stratified
 from ..information.exact import by_likelihood, log_posterior
 from ..search.base import Baseline
 from .confusion import Confusion, confusion_matrix
 from .participants import Participants
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
 
 
 @dataclass(frozen=True)
@@ -108,16 +106,12 @@ class LearnedPosterior:
 
     def draw(self, m: int, behavior: Behavior, designs: Floats, draws: int, rng: np.random.Generator) -> Floats:
         """Draws on the normal scale, (L, N, P)."""
-        import torch
-
         with torch.no_grad():
             z = self.estimator.sample_theta(self.estimator.inputs(behavior, designs), m, draws, rng)
         return np.asarray(z.double().cpu().numpy())
 
     def log_density(self, m: int, behavior: Behavior, designs: Floats, z: Floats) -> Floats:
         """log q(z | y), (L, N)."""
-        import torch
-
         with torch.no_grad():
             flow = self.estimator.flow(self.estimator.inputs(behavior, designs), m)
             density = flow.log_prob(torch.as_tensor(z, dtype=torch.float32, device=self.estimator.device))

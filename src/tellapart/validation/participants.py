@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Mapping
+from typing import Mapping
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 
+from ..estimators.base import Estimator
 from ..information.estimate import Floats
 from ..models.simulation import Simulations
 from ..question import Question
 from ..tasks.base import Task
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
+from ..training import with_missing
 
 DRAWS = 119
 """Draws from each posterior: a rank among them then takes 120 values, which many numbers divide."""
@@ -71,8 +71,6 @@ def take_part(
         missed: Do all of them stop early, miss trials, or both, as those that an estimator is trained on?
         parameters: Model name to its true parameters; from their priors if not given.
     """
-    from ..training import with_missing
-
     where = np.asarray(designs, dtype=np.float64)
     simulations = estimator.question.simulate(estimator.task, where[:n] if where.ndim == 3 else where, n, rng, parameters=parameters)
     return ask(estimator, with_missing(simulations, 1.0, rng) if missed else simulations, rng, draws)
@@ -80,8 +78,6 @@ def take_part(
 
 def ask(estimator: Estimator, simulations: Simulations, rng: np.random.Generator, draws: int = DRAWS) -> Participants:
     """What an estimator says of simulated participants."""
-    import torch
-
     question, inputs, theta = estimator.question, estimator.inputs(simulations.behavior, simulations.designs), []
     log_q = estimator.log_probabilities(inputs, CHUNK).log_softmax(-1).cpu().numpy() if question.about_models else None
     for m in range(len(question.models) if question.about_parameters else 0):

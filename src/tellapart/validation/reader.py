@@ -15,22 +15,21 @@ no proof that nothing is missing, but two unlike networks have then failed to fi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+import zuko
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..estimators.base import Estimator
 from ..information.estimate import Difference, Floats, Pointwise, stratified
 from ..models.simulation import Simulations
 from ..networks.base import field_features
 from ..progress import Progress, unheard
 from ..tasks.scaling import describe, features
 from .comparison import Reading
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
 
 BATCH, RATE = 256, 4e-3
 UNSEEN = 8000
@@ -46,8 +45,6 @@ class _Reader(nn.Module):
 
     def __init__(self, estimator: Estimator, simulations: Simulations, units: int = 48, width: int = 128) -> None:
         super().__init__()
-        import zuko
-
         self.task, question = estimator.task, estimator.question
         recorded = self._raw(simulations)[simulations.behavior.mask].astype(np.float64)
         self.centre, self.scale = recorded.mean(0), np.maximum(recorded.std(0), 1e-12)

@@ -7,12 +7,14 @@ what a scientist who chooses so can expect, not one lucky or unlucky draw.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import Any, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import TypeAdapter
 
 from ..errors import ModelError, nearest
+from ..estimators.base import Estimator
 from ..information.estimate import Floats, InformationEstimate
 from ..models.evidence import have_likelihoods
 from ..priors import medians
@@ -23,10 +25,8 @@ from .calibration import FALSE_ALARM, Calibration, calibration
 from .comparison import BaselineComparison, ExactComparison, Reading, against_baseline, against_exact
 from .confusion import Confusion, confusion
 from .participants import take_part
+from .reader import read_independently, readable
 from .recovery import AveragedPosterior, Recovery, averaged_posteriors, recovery
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
 
 PURPOSE = 101
 """Follows the seed of all that is simulated here, so that nothing is simulated again that an estimator was trained on."""
@@ -99,16 +99,12 @@ class Validation:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it."""
-        from pydantic import TypeAdapter
-
         content: dict[str, Any] = TypeAdapter(Validation).dump_python(self, mode="json")
         return content
 
     @staticmethod
     def from_json(kept: Mapping[str, Any]) -> Validation:
         """Back from `to_json`."""
-        from pydantic import TypeAdapter
-
         return TypeAdapter(Validation).validate_python(kept)
 
 
@@ -142,8 +138,6 @@ def validate(
         n_reader: Participants that an independent reader learns from, where likelihoods do not tell how much is missing; 0 for none.
         false_alarm: How often a perfect estimator may be complained about, at each design.
     """
-    from .reader import read_independently, readable
-
     question, task = estimator.question, estimator.task
     at, exact = _true_values(question, parameters or {}), n_exact if have_likelihoods(question.models) else 0
     where = {"recommended": np.asarray(design, dtype=np.float64)}

@@ -27,12 +27,14 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 
 from ..behavior import Behavior
+from ..estimators.base import Estimator
 from ..information.estimate import Floats
 from ..models.simulation import Simulations, simulate_models
 from ..progress import Progress, unheard
@@ -40,9 +42,6 @@ from ..tasks.base import Task
 from ..threads import available_cores
 from ..workers import one_thread
 from .statistics import Mask, plain_statistics
-
-if TYPE_CHECKING:
-    from ..estimators.base import Estimator
 
 FALSE_ALARM = 0.01
 """The share that is flagged, at most, of participants simulated from a model."""
@@ -158,8 +157,6 @@ class View:
 
     def distance(self, described: Floats) -> Floats:
         """The distance of each of N described participants from the cloud, (N,); rounded, since equal behavior is to be equally far."""
-        from scipy.spatial.distance import cdist
-
         k = min(NEIGHBOURS, len(self.cloud)) - 1
         apart = cdist((described - self.centre) @ self.whitening, self.cloud)
         return np.asarray(np.round(np.partition(apart, k, axis=1)[:, k], 3), dtype=np.float64)

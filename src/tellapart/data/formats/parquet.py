@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 from ..frames import require, sheet_of
 from . import Format, Sheet
 
 
 def read(path: Path) -> list[Sheet]:
     require("pyarrow", path)
-    import pandas as pd
-
     return [sheet_of(pd.read_parquet(path), "Parquet")]
 
 

@@ -13,6 +13,10 @@ from ...tasks.text import parse_design
 from ..collected import Collected, collect
 from ..plan import make_plan
 from ..serving import open_database, recommended
+from .design import write_conditions, write_json
+from .jspsych import write_folder
+from .psychds import write_psychds
+from .table import write_table
 
 PEOPLE, PLANS = ("table", "psych-ds"), ("json", "jspsych", "psychopy")
 
@@ -36,9 +40,6 @@ def export_people(
         simulated: Simulated people in the place of real ones.
         finished: Only those who finished.
     """
-    from .psychds import write_psychds
-    from .table import write_table
-
     with closing(open_database(study_file(path).parent, url, must_exist=True)) as database, database.reading() as connection:
         people = collect(connection, study.task, simulated=simulated, finished=finished)
         earlier = collect(connection, study.task, simulated=simulated, finished=finished, earlier=True)
@@ -64,9 +65,6 @@ def _counts(people: Collected, earlier: Collected) -> dict[str, Any]:
 
 def export_plan(path: Path, study: Study, format: str, out: Path, designs: Sequence[str] = (), seed: int = 1) -> dict[str, Any]:
     """Hand the experiment over: the given designs, or the recommended one."""
-    from .design import write_conditions, write_json
-    from .jspsych import write_folder
-
     folder = study_file(path).parent
     wanted = [parse_design(study.task.design_space, text) for text in designs] or [recommended(study, folder / "run")]
     plan = make_plan(study, wanted, folder)
