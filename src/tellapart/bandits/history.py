@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
+from ..models.compiled import ONLY_CALLED
 from ..threads import in_threads
 
 PER_PLACE, PER_ARM, PER_TRIAL = 13, 3, 3
@@ -57,7 +58,9 @@ def bandit_options(behavior: Behavior, arms: int, binary: bool = True) -> NDArra
 def _described(behavior: Behavior, arms: int, binary: bool, ranked: bool) -> NDArray[np.float32]:
     """Features of each trial; of arms in the order of promise if they are `ranked`, else in their own."""
     features = np.zeros((*behavior.shape, (PER_PLACE + PER_ARM) * arms + PER_TRIAL), np.float32)
-    arrays = behavior.fields["choice"], behavior.fields["reward"], behavior.mask, features
+    # of one type and layout, whatever was recorded: for each other one, everything would be compiled again
+    given = (behavior.fields["choice"], np.int64), (behavior.fields["reward"], np.float64), (behavior.mask, np.bool_)
+    arrays = *(np.ascontiguousarray(values, kind) for values, kind in given), features
     counted = 0.5 * np.log1p(np.arange(behavior.shape[2] + 1))
     in_threads(lambda *slices: _describe(*slices, binary, ranked, counted), len(behavior), arrays)
     return features
@@ -95,7 +98,7 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any,
                 previous = choice
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _learn(choice: Any, reward: Any, seen: Any, known: Any, lately: Any) -> None:
     """Bring up to date what is known of each arm.
 
@@ -112,7 +115,7 @@ def _learn(choice: Any, reward: Any, seen: Any, known: Any, lately: Any) -> None
             lately[2 + place, k] += weight * ((1.0 if k == choice else 0.0) - lately[2 + place, k])
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _estimate(known: Any, k: Any, binary: Any) -> Any:
     """What arm k is expected to pay; of one that was never chosen, if rewards are numbers, 0."""
     if binary:
@@ -120,7 +123,7 @@ def _estimate(known: Any, k: Any, binary: Any) -> Any:
     return known[1, k] / max(known[0, k], 1.0)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _rank(choice: Any, previous: Any, known: Any, lately: Any, binary: Any, order: Any) -> None:
     """The chosen arm, then the others by estimated reward, how often they were chosen, whether they are the previous arm, and lately."""
     order[0] = choice
@@ -136,7 +139,7 @@ def _rank(choice: Any, previous: Any, known: Any, lately: Any, binary: Any, orde
         filled += 1
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _before(j: Any, k: Any, previous: Any, known: Any, lately: Any, binary: Any) -> Any:
     """Does arm j come before arm k?"""
     one, other = _estimate(known, j, binary), _estimate(known, k, binary)
@@ -152,7 +155,7 @@ def _before(j: Any, k: Any, previous: Any, known: Any, lately: Any, binary: Any)
     return False
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _describe_places(previous: Any, known: Any, lately: Any, binary: Any, order: Any, row: Any, seen: Any, counted: Any) -> None:
     """All numbers of each arm, in the given order."""
     if binary:
@@ -162,7 +165,7 @@ def _describe_places(previous: Any, known: Any, lately: Any, binary: Any, order:
     _describe_lately(previous, lately, order, row)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _describe_wins(known: Any, order: Any, row: Any, counted: Any) -> None:
     """Eight numbers for each arm, in the given order: of wins and losses."""
     most, fewest, highest = -1.0, np.inf, -1.0
@@ -188,7 +191,7 @@ def _describe_wins(known: Any, order: Any, row: Any, counted: Any) -> None:
         row[at + 7] = losses == fewest and wins == most_of_fewest
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _describe_numbers(known: Any, order: Any, row: Any, seen: Any, counted: Any) -> None:
     """Eight numbers for each arm, in the given order: of rewards that are numbers."""
     most, fewest, highest = known[0].max(), known[0].min(), -np.inf
@@ -208,7 +211,7 @@ def _describe_numbers(known: Any, order: Any, row: Any, seen: Any, counted: Any)
         row[at + 7] = counted[int(seen - known[3, k])]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _describe_lately(previous: Any, lately: Any, order: Any, row: Any) -> None:
     """Five more numbers for each arm, in the given order."""
     for place in range(order.size):
@@ -218,7 +221,7 @@ def _describe_lately(previous: Any, lately: Any, order: Any, row: Any) -> None:
             row[at + 1 + number] = lately[number, k]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, **ONLY_CALLED)
 def _describe_arms(choice: Any, known: Any, binary: Any, row: Any, counted: Any) -> None:
     """Three numbers for each arm, in the arms' own order."""
     for k in range(known.shape[1]):

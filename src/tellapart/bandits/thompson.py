@@ -26,6 +26,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..models.compiled import ONLY_CALLED
 from ..threads import in_threads
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ def _integration(n: int) -> tuple[Floats, Floats, Floats]:
 _POINTS, _WEIGHTS, _COLUMNS = _integration(10)
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def log_bell(t: Any, s: Any, skew: Any, smaller: Any, share: Any, sign: Any) -> Any:
     """log f(t) - log f(0) of one arm, see above.
 
@@ -84,7 +85,7 @@ def log_bell(t: Any, s: Any, skew: Any, smaller: Any, share: Any, sign: Any) -> 
     return -smaller * (u + np.log1p(share * np.expm1(-u)) / share)
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def _tail(side: Any, s: Any, skew: Any, smaller: Any, share: Any, sign: Any) -> Any:
     """How many standard deviations out, on one side, the density is negligible."""
     end = 8.5
@@ -93,7 +94,7 @@ def _tail(side: Any, s: Any, skew: Any, smaller: Any, share: Any, sign: Any) -> 
     return end
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def _arm(wins: Any, losses: Any, power: Any, arm: Any) -> None:
     """Fill `arm` = (s, skew, smaller, share, sign, mode, width, left end, right end), the mode left to the caller."""
     log_a, log_b = min(power * np.log1p(wins), _HIGHEST), min(power * np.log1p(losses), _HIGHEST)
@@ -107,7 +108,7 @@ def _arm(wins: Any, losses: Any, power: Any, arm: Any) -> None:
     arm[8] = _tail(1.0, arm[0], arm[1], arm[2], arm[3], arm[4])
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def _panels(arm: Any, edges: Any, start: Any) -> Any:
     """Write the panel edges of one arm from `start`; return where the next arm's begin."""
     mode, width = arm[5], arm[6]
@@ -123,7 +124,7 @@ def _panels(arm: Any, edges: Any, start: Any) -> Any:
     return count
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def _largest(wins: Any, losses: Any, power: Any, arms: Any, edges: Any, density: Any, below: Any, mass: Any, out: Any) -> Any:
     """Probabilities that each arm is the largest, into `out` (A,); returns by how much they missed 1 before normalisation.
 
@@ -174,7 +175,7 @@ def _largest(wins: Any, losses: Any, power: Any, arms: Any, edges: Any, density:
     return abs(total / expected - 1.0)
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def _fill(arm: Any, half: Any, middle: Any, density: Any, below: Any, mass: Any, k: Any) -> None:
     """Density and mass below the points of one panel, for one arm; `mass[k]` is the mass below the panel and is moved on."""
     width = arm[6]
