@@ -67,6 +67,18 @@ def test_with_the_true_law_the_bound_is_tight(question):
     assert difference.nats + 4.5 * difference.se > 0.0
 
 
+def test_the_posterior_sees_parameters_in_its_own_order():
+    @ta.model(name="three", parameters={name: ta.Normal() for name in "abc"}, vectorised=True)
+    def three(values, designs, rng, task):
+        return {"reading": (values["a"] + values["c"])[:, None, None] + rng.standard_normal((len(designs), task.blocks, task.trials))}
+
+    question = ta.Question((HiddenNumber(), three()), "both", about=("three.b",))
+    made = estimator(question)
+    simulations = question.simulate(TASK, DESIGN, 40, np.random.default_rng(1))
+    batch, posterior = made.prepare(simulations), ta.PosteriorEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))
+    np.testing.assert_array_equal(made._for_posterior(batch).v.numpy(), posterior.code(simulations))
+
+
 @pytest.mark.parametrize("question", [ONE, TWO, BOTH])
 def test_without_the_law_it_is_the_posterior_bound(question):
     made = estimator(question, trust=0.0)

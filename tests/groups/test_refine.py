@@ -164,6 +164,7 @@ def test_a_gain_is_measured_on_other_people_than_those_who_decided(people, monke
         return _Gain(0.5, Difference((0.02, -0.01)[len(seen) - 1], 0.015))
 
     monkeypatch.setattr("tellapart.groups.refine._gain", gain)
+    monkeypatch.setattr(ta.LikelihoodEstimator, "settle", lambda self, further: self.trust.fill_(0.5))
     refined = refine(untrained(), behavior, designs, steps=2)
     assert refined.route == "refined network"
     assert "information went from 0.500 to 0.490 nats (-0.010 ± 0.015)" in refined.words

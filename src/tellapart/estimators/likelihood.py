@@ -127,14 +127,14 @@ class LikelihoodEstimator(Estimator):
     def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         """Posterior and laws are learned side by side; the value is that of the posterior alone."""
         summaries = self.encoder(batch.inputs)
-        bound, rest = self.posterior.bound_of(summaries, self._for_posterior(batch)).mean(), summaries.new_zeros(())
+        loss, rest = self.posterior.loss_of(summaries, self._for_posterior(batch)), summaries.new_zeros(())
         for m, chosen in _each(batch, len(self.widths)):
             if f"{m}" in self.nuisance:
                 rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
         read = batch[: math.ceil(READ * len(batch))]  # the first of a batch are of all models, as all of it is
         log_p = self.law(read.inputs, read.v, read.model)
         rest = rest - log_p.sum() / read.inputs[..., -1].sum().clamp(min=1.0)
-        return -bound + rest - rest.detach()
+        return loss + rest - rest.detach()
 
     def settle(self, further: Callable[[], Batch]) -> None:
         """Choose b."""
@@ -209,10 +209,13 @@ class LikelihoodEstimator(Estimator):
         return [one.flatten(0, 1).double().cpu().numpy() for one in z]
 
     def _for_posterior(self, batch: Batch) -> Batch:
-        """The batch with the parameters that are asked about alone."""
-        v = batch.v.new_zeros(len(batch), self.question.widest)
+        """The batch as the posterior codes it: the parameters that are asked about, and behind them the others."""
+        others = self.posterior.rest
+        v = batch.v.new_zeros(len(batch), self.question.widest + (others.widest if others else 0))
         for m, chosen in _each(batch, len(self.widths)):
-            v[chosen, : len(self.asked[m])] = batch.v[chosen][:, self.asked[m]]
+            rest = [p for p in range(self.widths[m]) if p not in self.asked[m]]
+            for start, which in ((0, self.asked[m]), (self.question.widest, rest)):
+                v[chosen, start : start + len(which)] = batch.v[chosen][:, which]
         return replace(batch, v=v)
 
     def _corrected(self, batch: Batch, summaries: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:

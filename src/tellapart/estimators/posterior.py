@@ -71,8 +71,10 @@ class PosteriorEstimator(Estimator):
         return np.concatenate([asked, self.rest.theta(simulations)], axis=1) if self.rest else asked
 
     def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
-        """Minus the bound; its gradient is also that of what is learned on the side."""
-        summaries = self.encoder(batch.inputs)
+        return self.loss_of(self.encoder(batch.inputs), batch)
+
+    def loss_of(self, summaries: Tensor, batch: Batch) -> Tensor:
+        """Minus the bound, where summaries are known already; its gradient is also that of what is learned on the side."""
         loss = -self.bound_of(summaries, batch).mean()
         if self.rest:
             aside = -ASIDE * self.sketch.information(batch.v[:, self.question.widest :], batch.model, summaries).mean()
