@@ -45,8 +45,8 @@ def next(
     from ..adaptive.decisions import listed, record
 
     plan, result = finished_run(study)
-    people = read_people(plan, data, reading, as_played=True)
     planned = design_of(plan, design)
+    people = read_people(plan, data, reading, as_played=True, run_at=(planned, result.design))
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)
     about = {"study": plan.name, "seed": seed_of(result.study, seed)} | ({} if planned is None else {"plan": planned.tolist()})

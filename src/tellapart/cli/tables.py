@@ -54,7 +54,7 @@ def read_people(
 
     settings = study.data.with_options(**{name: texts or () for name, texts in vars(reading).items()})
     understood = understand(files, study.task, settings, designs, as_played=as_played)
-    if run_at is not None:
+    if run_at is not None and not (as_played and understood.designs is not None):  # of blocks to come --design speaks, not of those before
         understood = replace(understood, lines=(*understood.lines, *_design_assumed(study, understood, *run_at)))
     if aloud:
         typer.echo(understood.in_words(), err=True)
