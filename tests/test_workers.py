@@ -2,20 +2,25 @@
 
 import json
 import os
+import re
 import signal
-import subprocess
 import sys
 import time
+from functools import partial
 
 import cloudpickle
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import tellapart as ta
+from tellapart.cli import app
 from tellapart.parts import UserFile, load_again
 from tellapart.workers import HERE, Workers, dask_workers, simulating_with
 
 pytest.importorskip("distributed")
+
+from cluster import Cluster
 
 MODEL = """
 import time
@@ -55,38 +60,6 @@ finalists = 2
 finalist_simulations = 100
 baselines = 2
 """
-
-
-def start(*arguments):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-class Cluster:
-    """A scheduler and worker processes on loopback."""
-
-    def __init__(self, folder, workers):
-        self.file = folder / "scheduler.json"
-        settings = ["--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--scheduler-file", self.file]
-        self.scheduler = start("distributed.cli.dask_scheduler", *settings)
-        deadline = time.monotonic() + 60
-        while not self.file.exists():
-            assert time.monotonic() < deadline, "the scheduler did not start"
-            time.sleep(0.1)
-        self.workers = [self.add() for _ in range(workers)]
-
-    def add(self):
-        settings = ["--nthreads", 1, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", "--death-timeout", 60]
-        return start("distributed.cli.dask_worker", "--scheduler-file", self.file, *settings)
-
-    def wait(self, client):
-        client.wait_for_workers(len(self.workers), timeout=60)
-
-    def stop(self):
-        for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +152,7 @@ def test_a_killed_worker_costs_time_and_no_results(cluster, study, tmp_path):
         if stage == "simulating" and not killed:
             killed.append(cluster.workers[0].pid)
             os.kill(killed[0], signal.SIGKILL)
-            cluster.workers[0].wait()
+            cluster.workers[0].join()
             cluster.workers[0] = cluster.add()
 
     with dask_workers(str(cluster.file)) as workers:
@@ -199,26 +172,57 @@ def rare(parameters, design, rng, task):
 """
 
 
-def test_one_failure_in_ten_thousand(cluster, study, tmp_path):
-    """Told to skip, the search goes on to its end, and what failed is written down; told nothing, it says what failed."""
+def printed(*arguments):
+    """What a command prints, which must succeed."""
+    outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert outcome.exit_code == 0, outcome.output
+    return outcome.stdout
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """All that is packed to be sent to workers."""
+    sent, dumps = [], cloudpickle.dumps
+    monkeypatch.setattr(cloudpickle, "dumps", lambda *what, **how: sent.append(dumps(*what, **how)) or sent[-1])
+    return sent
+
+
+def test_one_failure_in_ten_thousand(cluster, study, tmp_path, sent):
+    """Told to skip, the search goes on to its end, and what failed is written down; told nothing, it says what failed.
+
+    Workers know nothing of the run folder, so that they cannot write to it; what failed there is written by the run.
+    """
     (tmp_path / "models.py").write_text(MODEL + RARE)
     text = STUDY.replace("models:slow", "models:rare").replace("[study]", "[study]\nseed = 5")
     (tmp_path / "study.toml").write_text(text + '[simulation]\non_error = "skip"\n')
-    with dask_workers(str(cluster.file)) as workers:
-        cluster.wait(workers.client)
-        ta.find_design(ta.Study.from_file(tmp_path), tmp_path / "run", workers=workers)
-        failures = [json.loads(line) for line in (tmp_path / "run" / "failures.jsonl").read_text().splitlines()]
-        assert 1 <= len(failures) <= 6
-        (tmp_path / "study.toml").write_text(text)
-        study = ta.Study.from_file(tmp_path)
-        with pytest.raises(ta.ModelError, match="no such luck") as error:
-            ta.find_design(study, tmp_path / "stopped", workers=workers)
+    words = printed("design", tmp_path, "--dask", cluster.file)
+    failures = [json.loads(line) for line in (tmp_path / "run" / "failures.jsonl").read_text().splitlines()]
+    assert 1 <= len(failures) <= 6
+    assert re.search(rf"rare: {len(failures)} participants? could not be simulated", words)
+    estimate = json.loads(printed("evaluate", tmp_path, "--design", "0.3,0.6", "--dask", cluster.file, "--json"))["designs"][0]
+    assert estimate["kind"] == "lower bound"
+    assert len(sent) > 4
+    assert not any(str(tmp_path / "run").encode() in work or b"journal" in work for work in sent)
+    (tmp_path / "study.toml").write_text(text)
+    study = ta.Study.from_file(tmp_path)
+    with dask_workers(str(cluster.file)) as workers, pytest.raises(ta.ModelError, match="no such luck") as error:
+        ta.find_design(study, tmp_path / "stopped", workers=workers)
     assert str(failures[0]["seed"]) in str(error.value)
     for failure in failures:
         with pytest.raises(ArithmeticError):
             study.models[0].simulate_one(
                 failure["parameters"], np.array(failure["design"]), np.random.default_rng(failure["seed"]), study.task
             )
+
+
+def test_workers_on_this_machine(monkeypatch):
+    """They are processes; here threads, which start sooner."""
+    import distributed
+
+    monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
+    with dask_workers("local:2") as workers:
+        assert len(workers.client.nthreads()) == 2
+        assert list(workers.map(product, [(2, 3), (4, 5)])) == [6, 20]
 
 
 @pytest.mark.parametrize("address", ["local:many", "local:0", "local", "tcp://127.0.0.1:1", "nowhere.json", "::"])
