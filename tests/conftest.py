@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 LONG = (
     "test_pages.py",
-    "contracts/test_contracts.py",
     "test_tutorial.py",
+    "contracts/test_contracts.py",
     "search/test_amortized.py",
     "test_workers.py",
     "test_skipping.py",

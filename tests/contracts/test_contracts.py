@@ -22,10 +22,14 @@ TASKS = {
 MODELS = {
     **{name: (part(), READINGS if part is HiddenNumber else BANDIT) for name, part in known_parts("model").items()},
     **{f"{name} as released": (part("released"), BANDIT) for name, part in {"aeg": ta.AEG, "gls": ta.GLS}.items()},
-    **{f"q-learning at {name}": (known_parts("model")["q-learning"](), task) for name, task in TASKS.items() if name.endswith("-bandit")},
 }
-for name, study in STUDIES.items():  # several examples have the same models at the same task
-    MODELS |= {f"{name} example, {model.name}": (model, study.task) for model in study.models if (model, study.task) not in MODELS.values()}
+PLAYER = known_parts("model")["q-learning"]()
+"""An agent that plays every bandit."""
+others = [(f"{name} example", model, study.task) for name, study in STUDIES.items() for model in study.models]
+others += [(name, PLAYER, task) for name, task in TASKS.items() if name.endswith("-bandit")]
+for where, model, task in others:  # several examples have the same model at the same kind of task
+    if not any(model == known and type(task) is type(place) for known, place in MODELS.values()):
+        MODELS[f"{where}, {model.name}"] = model, task
 MEANT = {"biased-random": "does not treat the design variables of a block alike"}
 """What is found of models that are as they are meant to be."""
 PRIORS = [
