@@ -7,7 +7,7 @@ it. To learn that layer and what follows it costs a fraction of learning to look
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,13 +25,11 @@ class FrozenEncoder(Encoder):
         trained: The encoder; a copy of it is kept, which is not trained.
     """
 
-    name: ClassVar[str] = "frozen"
-
     def __init__(self, trained: Encoder) -> None:
         super().__init__(trained.task, len(trained.centre), trained.summaries)
         self.trained = copy.deepcopy(trained).requires_grad_(False)
         self.last = trained.last_layer().requires_grad_(True)
-        self.any_length, self.sources = trained.any_length, trained.sources  # type: ignore[misc]
+        self.name, self.any_length, self.sources = trained.name, trained.any_length, trained.sources  # type: ignore[misc]
 
     def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
         return self.trained.features(behavior)
