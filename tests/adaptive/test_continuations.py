@@ -147,6 +147,16 @@ def test_what_a_block_tells_is_said_by_draws_that_had_no_part_in_choosing_it(whi
     assert not np.allclose(prospects.afresh(rows).nats, prospects.gains(rows, True).nats, atol=1e-6)
 
 
+def test_a_block_for_models_is_chosen_by_how_far_their_probabilities_move(which, people):
+    """That is never below 0, whichever model a draw has; what the chosen block is said to tell is the bound, which can be."""
+    candidates, rows = Candidates(TASK, PLAN[:1]), np.array([[0.1, 0.9], [0.5, 0.5]])
+    prospects = which.way.prospects(which.belief(people.behavior[0], PLAN, 1), people.behavior[0], candidates, which.way.question)
+    (moved,), (told,) = prospects.gains(rows, True).values, prospects.afresh(rows).values
+    assert moved.min() > -1e-9
+    assert moved.max() > 0
+    assert told.min() < 0
+
+
 def test_once_the_model_is_given_only_its_parameters_are_learned(people):
     """Whatever the network thinks of models, a second stage does not care: as if the winner were the only one."""
     policy = policy_for(Question((ta.WSLTS(), ta.AEG()), "both"))

@@ -112,10 +112,11 @@ def _line(study: Study, label: Any, decision: Any) -> str:
     """One participant's next block in words."""
     if decision is None:
         return f"{label}: all blocks are done"
-    from ..tasks.text import names_for_people
+    from ..tasks.text import format_design, names_for_people
 
-    names = names_for_people(study.task.design_space.names)
-    row = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, decision.row, strict=True))
+    space = study.task.design_space
+    values = format_design(space, [decision.row]).split(",")
+    row = ", ".join(f"{name}: {value}" for name, value in zip(names_for_people(space.names), values, strict=True))
     more = f", {decision.over_planned} over the planned block" if decision.over_planned else ""
     block = f"block {decision.block + 1} of {study.task.blocks}"
     return f"{label}: {block}: {row}; expected gain {decision.gain.nats:.3f} ± {decision.gain.se:.3f} nats{more}"

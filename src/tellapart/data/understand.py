@@ -231,9 +231,9 @@ class _Reading:
 
     def _not_begun(self, behavior: Behavior, people: NDArray[np.intp], places: Places) -> None:
         """Say whose last blocks are in the table without a response, where nothing says whether they were begun."""
-        begun, listed = np.asarray(behavior.mask.any(2)), np.zeros(behavior.shape[:2], bool)
+        listed = np.zeros(behavior.shape[:2], bool)
         listed[people, places.block] = True
-        later = np.cumsum(begun[:, ::-1], axis=1)[:, ::-1] == 0
+        later = np.cumsum(np.asarray(behavior.mask.any(2))[:, ::-1], axis=1)[:, ::-1] == 0
         who = behavior.participants[(listed & later).any(1)]
         if len(who):
             taken = "taken as not begun; if they were, say so in a column 'position', the order of play"
