@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-LEAST_LOG_SD = 3.0
+MOST_LOG_SD = 3.0
 """How far a sketch's standard deviations are from 1 at most, in either direction, as a logarithm."""
 
 
@@ -126,6 +126,6 @@ class Sketch(nn.Module):
         """log q(z | s, model) / p(z), pointwise (N,), for z (N, P) and models (N,)."""
         each = self.network(s).unflatten(-1, self.shape)[torch.arange(len(s), device=s.device), model]
         mean, log_sd = each.unbind(-1)
-        log_sd = LEAST_LOG_SD * torch.tanh(log_sd / LEAST_LOG_SD)
+        log_sd = MOST_LOG_SD * torch.tanh(log_sd / MOST_LOG_SD)
         log_q = -0.5 * ((z - mean) * torch.exp(-log_sd)).square() - log_sd
         return ((log_q + 0.5 * z.square()) * self.there[model]).sum(-1)
