@@ -154,12 +154,12 @@ def test_probabilities_of_models_are_the_exact_ones():
 
 
 def test_how_far_the_law_is_trusted_is_chosen_after_training():
-    """A true law fully, one that is upside down not at all, by a batch that nothing was learned from."""
+    """A true law fully, one that is upside down not at all, and one that is no better or worse by half."""
     found, asked = [], []
-    for scale in (1.0, -1.0):
+    for scale in (1.0, -1.0, 0.0):
         made = estimator(ONE, trust=0.5)
         made.law = Readings(made.encoder.own, scale)
         made.settle(lambda: asked.append(1) or made.simulate(DESIGN, 400, np.random.default_rng(5)))  # noqa: B023
         found.append(made.trust.item())
-    assert found == [1.0, 0.0]
-    assert len(asked) == 4  # two batches for each
+    assert found == [1.0, 0.0, 0.5]
+    assert len(asked) == 6  # two batches for each, of participants that nothing was learned from

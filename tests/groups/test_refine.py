@@ -74,7 +74,7 @@ def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_n
     assert apart[1] < 0.25 * apart[0]
     assert refined.after > refined.before
     assert refined.route == "refined network"
-    assert refined.simulated > 120 * 256
+    assert refined.simulated > 120 * 64
     assert "corrects the network; on simulated people who had no part in that, information went from" in refined.words
     assert f"({refined.after - refined.before:+.3f} ± {refined.se:.3f})" in refined.words
     assert told[-1][0] == told[-1][1] == 120
@@ -169,3 +169,14 @@ def test_a_gain_is_measured_on_other_people_than_those_who_decided(people, monke
     assert refined.route == "refined network"
     assert "information went from 0.500 to 0.490 nats (-0.010 ± 0.015)" in refined.words
     assert not np.array_equal(*seen)
+
+
+@pytest.mark.parametrize(("loss", "route"), [(0.02, "refined network"), (0.04, "network")])
+def test_simulated_people_have_to_speak_against_a_correction_clearly(people, monkeypatch, loss, route):
+    """The network knows them best: that they are told no better says little of others."""
+    behavior, designs = people
+    monkeypatch.setattr("tellapart.groups.refine._gain", lambda *parts: _Gain(0.5, Difference(-loss, 0.015)))
+    refined = refine(untrained(), behavior, designs, steps=2)
+    assert refined.route == route
+    known = "That is no gain for people like the simulated ones, whom the network knows; it is meant for others."
+    assert (known in refined.words) == (route == "refined network")

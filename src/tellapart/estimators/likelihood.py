@@ -8,7 +8,9 @@ theta_1 … theta_L from q(theta | y), a law l(y | theta), and weights w = p(the
     I(m; y)     >= E[log q'(m | y) / p(m)],  q'(m | y) ∝ p(m) mean(w_1 … w_L of model m).
 
 With l = q / p the weights are 1 and this is the posterior bound. What is used lies between that and the learned law, l^b (q / p)^(1 - b),
-where b from 0 to 1 is chosen when training ends, by a batch that comes after the last one, so that a law that is no good does no harm.
+where b from 0 to 1 is chosen when training ends, by participants who come after the last batch, so that a law that is no good does no
+harm. Two networks that learned in ways so different err in ways that are partly their own, so that half of each is the first choice, and
+the best b is taken only if it is clearly better.
 
 References:
     Foster et al. (2020), A unified stochastic gradient approach to designing Bayesian-optimal experiments.
@@ -47,14 +49,17 @@ MOST = 8 * TOGETHER
 CORRECTED = 512
 """Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
 
-JUDGES = 2
-"""Batches by which b is chosen."""
+JUDGES = 512
+"""Participants by whom b is chosen, at least."""
 
 TRUST = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
 """What b is chosen from."""
 
+CLEARLY = 2.0
+"""Standard errors, of a paired difference, from which on one bound is clearly better than another."""
+
 READ = 0.25
-"""The share of a batch whose trials laws learn from: they have many examples in each participant."""
+"""The share of a batch whose trials laws learn from, beside a posterior that learns from all of it: each participant has many of them."""
 
 
 class LikelihoodEstimator(Estimator):
@@ -72,7 +77,7 @@ class LikelihoodEstimator(Estimator):
     def __init__(self, question: Question, encoder: Encoder) -> None:
         trials = Trials(encoder)
         super().__init__(question, trials)
-        self.proposals = DRAWS  # L
+        self.proposals, self.read = DRAWS, READ  # L; the share of a batch whose trials the law learns from
         self.posterior = PosteriorEstimator(question, trials)
         del self.posterior.encoder
         self.posterior.__dict__["encoder"] = trials  # the same encoder, among whose weights it counts once
@@ -131,16 +136,21 @@ class LikelihoodEstimator(Estimator):
         for m, chosen in _each(batch, len(self.widths)):
             if f"{m}" in self.nuisance:
                 rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
-        read = batch[: math.ceil(READ * len(batch))]  # the first of a batch are of all models, as all of it is
+        read = batch[: math.ceil(self.read * len(batch))]  # the first of a batch are of all models, as all of it is
         log_p = self.law(read.inputs, read.v, read.model)
         rest = rest - log_p.sum() / read.inputs[..., -1].sum().clamp(min=1.0)
         return loss + rest - rest.detach()
 
     def settle(self, further: Callable[[], Batch]) -> None:
-        """Choose b."""
-        trusts = torch.tensor(TRUST, device=self.device)
-        judges = Batch.concatenate([further() for _ in range(JUDGES)])
-        self.trust.copy_(trusts[self._bounds(judges, trusts, _seeded(0)).mean(1).argmax()])
+        """Choose b: one half, unless another one is clearly better."""
+        trusts, judges = torch.tensor(TRUST, device=self.device), [further()]
+        while sum(map(len, judges)) < JUDGES:
+            judges.append(further())
+        bounds = self._bounds(Batch.concatenate(judges), trusts, _seeded(0)).double()
+        best, half = bounds.mean(1).argmax(), (trusts - 0.5).abs().argmin()
+        ahead = bounds[best] - bounds[half]
+        clear = ahead.mean() > CLEARLY * ahead.std() / math.sqrt(len(ahead))
+        self.trust.copy_(trusts[best if clear else half])
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         return self._bounds(batch, self.trust, generator or _seeded(0)).squeeze(0)

@@ -7,9 +7,10 @@ parameters, and so from some whose parameters are like those of the people at ha
     1. Simulate people from the prior, at the people's designs and with as many trials as they have, and learn what the network lacks:
        that law, and for parameters that were not asked about a posterior to draw them from.
     2. Draw parameters of each person under each model from that. Go on learning, with half of the people simulated from these.
-    3. The law corrects the network's answers (`estimators/likelihood.py`), as far as it does so for people from the prior who had no part
-       in learning. By further ones it is decided whether the corrected answers are used, and on yet others measured what that gained:
-       a gain that was chosen for being one would be told too large.
+    3. The law corrects the network's answers (`estimators/likelihood.py`): half of each, unless people from the prior who had no part in
+       learning clearly say otherwise. They are the people whom the network knows best, and say little of those whom it does not know; so
+       they have to speak against a correction, not for it. By further ones it is decided in the same way whether the corrected answers
+       are used, and on yet others measured what that gained: a gain that was chosen for being one would be told too large.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from ..estimators.likelihood import LikelihoodEstimator
     from ..information.estimate import Difference
 
-STEPS, SIZE = 1_200, 256
-"""Steps of learning, and people simulated for each."""
+STEPS, SIZE = 2_400, 64
+"""Steps of learning, and people simulated for each, of whom all trials are learned from."""
 
-FIRST = 0.5
+FIRST = 0.25
 """The share of steps that learn from the prior alone."""
 
 DRAWS = 128
@@ -85,7 +86,9 @@ class Refinement:
         gain = f"went from {self.before:.3f} to {self.after:.3f} nats ({self.after - self.before:+.3f} ± {self.se:.3f})"
         some = [model.name for m, model in enumerate(question.models) if 0 < len(question.parameters(m)) < len(model.parameters)]
         rest = f" Parameters of {', '.join(some)}, of which some are not asked about, are the network's own." if some else ""
-        return f"{learned}, and corrects the network; on simulated people who had no part in that, information {gain}.{rest}"
+        known = " That is no gain for people like the simulated ones, whom the network knows; it is meant for others."
+        why = known if self.after <= self.before else ""
+        return f"{learned}, and corrects the network; on simulated people who had no part in that, information {gain}.{why}{rest}"
 
 
 def refine(
@@ -98,17 +101,18 @@ def refine(
         designs: (N, B, V).
         steps: Of learning.
     """
-    from ..estimators.likelihood import LikelihoodEstimator
+    from ..estimators.likelihood import CLEARLY, LikelihoodEstimator
     from ..training import Trainer, TrainingSettings
 
     if not LikelihoodEstimator.corrects(estimator):
         return Refinement(estimator, 0.0, 0.0, 0.0)
     refined = LikelihoodEstimator.around(estimator, seed)
+    refined.read = 1.0  # the law is all that learns from trials here
     people = _Like(refined, behavior, designs, steps, seed)
     with one_thread():
         if not isinstance(estimator, LikelihoodEstimator):  # one that has a law knows the scale of what the law sees
             refined.encoder.learn_rest_of_scale(people.simulations(0, near=False).behavior)
-        settings = TrainingSettings(refined.learning_rate, refined.optimizer, clip=1.0, pieces=2)
+        settings = TrainingSettings(refined.learning_rate, refined.optimizer, clip=1.0)
         trainer = Trainer(refined, settings, steps, seed)
 
         def told(done: int, total: int, stage: str = "", detail: str = "") -> None:
@@ -119,7 +123,7 @@ def refine(
         trainer.run(people, progress=told)
         deciding, measured = (_gain(estimator, refined, people.simulations(steps + JUDGES + k, near=False, size=JUDGES)) for k in (0, 1))
         refined.proposals = DRAWS
-    used = deciding.gain.nats > 0 and float(refined.trust) > 0  # a law that is not trusted at all changes no more than rounding does
+    used = float(refined.trust) > 0 and deciding.gain.nats > -CLEARLY * deciding.gain.se
     after = measured.before + used * measured.gain.nats
     return Refinement(refined if used else estimator, measured.before, after, measured.gain.se, used, people.simulated, people.failed)
 
