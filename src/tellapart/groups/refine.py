@@ -8,9 +8,9 @@ parameters, and so from some whose parameters are like those of the people at ha
        that law, and for parameters that were not asked about a posterior to draw them from.
     2. Draw parameters of each person under each model from that. Go on learning, with half of the people simulated from these.
     3. The law corrects the network's answers (`estimators/likelihood.py`): half of each, unless people from the prior who had no part in
-       learning clearly say otherwise. They are the people whom the network knows best, and say little of those whom it does not know; so
-       they have to speak against a correction, not for it. By further ones it is decided in the same way whether the corrected answers
-       are used, and on yet others measured what that gained: a gain that was chosen for being one would be told too large.
+       learning clearly speak for another share, or none. They are the people whom the network knows best, and say little of those whom it
+       does not know; so they have to speak against a correction, not for it. What it gained is measured on others: a gain that was chosen
+       for being one would be told too large.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ FIRST = 0.25
 DRAWS = 128
 """Parameters by which a person's answers are corrected, and so many are drawn of each person to simulate people like them."""
 
-JUDGES = 1_000
-"""People from the prior by whom it is decided whether a correction is used, and as many others on whom its gain is measured."""
+MEASURED = 1_000
+"""People from the prior on whom it is measured what a correction gains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def refine(
         designs: (N, B, V).
         steps: Of learning.
     """
-    from ..estimators.likelihood import CLEARLY, LikelihoodEstimator
+    from ..estimators.likelihood import LikelihoodEstimator
     from ..training import Trainer, TrainingSettings
 
     if not LikelihoodEstimator.corrects(estimator):
@@ -121,9 +121,9 @@ def refine(
         trainer.run(people, round(FIRST * steps), progress=told)
         people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1]))
         trainer.run(people, progress=told)
-        deciding, measured = (_gain(estimator, refined, people.simulations(steps + JUDGES + k, near=False, size=JUDGES)) for k in (0, 1))
+        measured = _gain(estimator, refined, people.simulations(steps + MEASURED, near=False, size=MEASURED))
         refined.proposals = DRAWS
-    used = float(refined.trust) > 0 and deciding.gain.nats > -CLEARLY * deciding.gain.se
+    used = float(refined.trust) > 0
     after = measured.before + used * measured.gain.nats
     return Refinement(refined if used else estimator, measured.before, after, measured.gain.se, used, people.simulated, people.failed)
 

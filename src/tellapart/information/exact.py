@@ -42,7 +42,13 @@ def exact_information(
 
 
 def exact_pointwise(
-    task: Task, question: Question, design: ArrayLike, n: int, rng: np.random.Generator, progress: Progress | None = None
+    task: Task,
+    question: Question,
+    design: ArrayLike,
+    n: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    draws: int | None = None,
 ) -> Pointwise:
     """What each of `n` simulated participants contributes to the exact information of a design.
 
@@ -50,13 +56,14 @@ def exact_pointwise(
         design: One for all (B, V), or one for each participant (n, B, V), over which the information is then averaged.
         rng: The only source of randomness.
         progress: Told how many participants are done.
+        draws: How many, where integrals have to be sampled; see `information_between`.
     """
     require_likelihoods(question.models)
     least = 2 * int(np.ceil(1 / min(question.prior)))
     if isinstance(n, bool) or n != int(n) or n < least:
         raise StudyError("Too few participants to simulate.", expected=f"a whole number, {least} or more", got=repr(n))
     simulations = question.simulate(task, task.design_space.check_many(design, int(n)), int(n), rng)
-    bounds = by_likelihood(task, question, simulations, rng, progress=progress)
+    bounds = by_likelihood(task, question, simulations, rng, progress=progress, draws=draws)
     if not bounds.agree:  # the upper bound, since that is what it is
         return bounds.upper
     return replace(bounds.upper, values=(bounds.lower.values + bounds.upper.values) / 2, kind="exact")
