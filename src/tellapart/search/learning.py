@@ -99,7 +99,7 @@ class Plan:
 
 def steps_for(parameters: int) -> int:
     """Steps of training that a posterior of so many parameters needs."""
-    return 2000 + 800 * parameters
+    return 1000 + 1800 * parameters
 
 
 def seconds_a_step(estimator: Estimator, job: Job, batch: int) -> float:
