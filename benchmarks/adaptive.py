@@ -367,7 +367,8 @@ def calibration(n: int = 300) -> None:
     for number, first in enumerate(range(0, n, BATCH)):
         people = question.simulate(task, plan, min(BATCH, n - first), np.random.default_rng([41, number]))
         batches.append(play(policy, people, np.random.default_rng([42, number])))
-        together = Played.concatenate(batches)
+        arrays = (np.concatenate([getattr(part, name) for part in batches]) for name in ("probabilities", "ranks", "sd", "seconds"))
+        together = Played(Simulations.concatenate([part.simulations for part in batches]), *arrays)
         print(f"{len(together)} people, {time.process_time() - start:.0f} s of one core:", flush=True)
         report_calibration(together, question)
 

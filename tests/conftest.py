@@ -38,6 +38,18 @@ LONG = (
 """Files that take more than 20 seconds, longest first."""
 
 
+@pytest.fixture
+def by_cores(monkeypatch):
+    """What a function gives on a machine with so many cores, for each of a few numbers."""
+
+    def results(function, counts):
+        for count in counts:
+            monkeypatch.setattr("tellapart.threads.available_cores", lambda count=count: count)
+            yield function()
+
+    return results
+
+
 def pytest_collection_modifyitems(items):
     """Long files come first, so that in the end no process is left alone with one of them."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONG)}

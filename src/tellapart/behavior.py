@@ -139,6 +139,11 @@ class Behavior:
         cut = np.s_[:, :blocks, :trials]
         return Behavior({k: v[cut] for k, v in self.fields.items()}, self.mask[cut], self.participants)
 
+    def until(self, block: int) -> Behavior:
+        """A copy in which nothing was recorded from a block on."""
+        before = self.mask & (np.arange(self.shape[1]) < block)[:, None]
+        return Behavior({name: values.copy() for name, values in self.fields.items()}, before, self.participants)
+
     def rearranged(self, order: NDArray[np.intp], axis: int) -> Behavior:
         """The same participants with blocks (axis 1) or trials (axis 2) in another order, (N, B, 1) or (N, B, T)."""
         fields = {name: np.take_along_axis(values, order, axis) for name, values in self.fields.items()}

@@ -105,6 +105,10 @@ class Question:
         model = self.models[m]
         return {name: prior for name, prior in model.parameters.items() if f"{model.name}.{name}" in self.about}
 
+    def places(self, m: int) -> list[int]:
+        """Where these are among all parameters of the model."""
+        return [p for p, name in enumerate(self.models[m].parameters) if name in self.parameters(m)]
+
     @property
     def widest(self) -> int:
         """The largest number of parameters of a model that are to be learned."""

@@ -15,9 +15,9 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(kernel: Any, n: int, arrays: tuple[NDArray[Any], ...], threads: int | None = None) -> None:
+def in_threads(kernel: Any, n: int, arrays: tuple[NDArray[Any], ...]) -> None:
     """Call `kernel` on slices of `arrays`, whose first axis is N. What it computes does not depend on the slices."""
-    pieces = min(threads or available_cores(), max(1, n // 256))
+    pieces = min(available_cores(), max(1, n // 256))
     if pieces == 1:
         kernel(*arrays)
         return

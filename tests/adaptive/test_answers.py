@@ -6,7 +6,9 @@ import torch
 from scipy.stats import binom, hypergeom
 from yes_no import Signals, any_slope, exact_yes, flat, knowing, steep
 
+import tellapart as ta
 from tellapart.adaptive import belief as belief_module
+from tellapart.adaptive.answers import Answers, learn_law
 from tellapart.adaptive.belief import Said, belief_after, value_of
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.codes import Codes
@@ -70,6 +72,22 @@ def test_the_law_is_the_likelihood(which_model, model):
     with torch.no_grad():
         law = answers.laws[m](torch.from_numpy(z.astype(np.float32)), answers.described(GRID[:, None], 0)[:, None]).exp()[..., 1].numpy()
     assert np.abs(law - exact_yes(model(), GRID, z)).mean() < 0.02
+
+
+def test_people_who_cannot_be_simulated_are_not_left_out_in_silence():
+    """The law is of those who can be: the study says whether that will do, and if most cannot, it never does."""
+
+    @ta.model(name="fails", parameters={"bias": ta.Uniform(0, 1)})
+    def fails(parameters, design, rng, task):
+        if parameters["bias"] > 0.5:
+            raise ValueError("too much bias")
+        return {"yes": rng.random((task.blocks, task.trials)) < parameters["bias"]}
+
+    for on_error, message in (("stop", "failed in a simulation"), ("skip", "too many others to be skipped")):
+        question = Question((fails(),), "estimate", on_error=on_error)
+        answers = Answers(Signals(), question, Codes.of(Signals()), 3)
+        with pytest.raises(ta.ModelError, match=message):
+            learn_law(answers, 0, 1)
 
 
 def exact_weights(model, z, signals, answers):

@@ -8,7 +8,10 @@ from leaks import check_no_leak
 
 import tellapart as ta
 from tellapart.adaptive.decisions import difference, record
+from tellapart.adaptive.learned import Learning
 from tellapart.behavior import Behavior
+from tellapart.estimators.nwj import NWJEstimator
+from tellapart.search.amortized import Amortized
 from tellapart.server.policy import Asking
 
 RNG = np.random.default_rng(0)
@@ -55,6 +58,16 @@ def test_a_server_gets_adapted_rows(which_model):
     asked = Asking(which_model.row, which_model.task, 60.0).row(WHOLE, which_model.plan, 2)
     assert asked.source == "adapted"
     assert asked.values.tolist() == which_model.row(WHOLE, which_model.plan, 2).tolist()
+
+
+def test_what_to_change_is_what_is_wrong():
+    """A run without a posterior is told to leave out its estimator, one at a single design to change its method."""
+    task, question = ta.BernoulliBandit(2, 2, 5), ta.Question((ta.WSLTS(), ta.AEG()))
+    search = Amortized(estimator=NWJEstimator)
+    with pytest.raises(ta.StudyError, match="leave out estimator in"):
+        Learning(task, question, search, 1).way(search.build(task, question))
+    with pytest.raises(ta.StudyError, match="set method"):
+        Learning(task, question, search, 1).way(None)
 
 
 def test_who_has_done_all_blocks_gets_none(which_model):

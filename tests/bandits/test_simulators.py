@@ -116,13 +116,12 @@ def test_same_long_behavior_as_the_plain_loops(model, convention):
 
 
 @pytest.mark.parametrize(("model", "convention"), reference.MODELS)
-def test_same_seed_same_bytes(model, convention):
+def test_same_seed_same_bytes(model, convention, by_cores):
     """Whatever the threads, and however the participants are divided over calls that share a generator."""
     agent, task, n = build(model, convention), BernoulliBandit(3, 2, 12), 3000
     theta = sample_priors(agent.parameters, n, np.random.default_rng(0))
     designs = task.baseline(n, np.random.default_rng(1))
-    whole = agent.simulate(theta, designs, np.random.default_rng(7), task, threads=1)
-    threaded = agent.simulate(theta, designs, np.random.default_rng(7), task, threads=3)
+    whole, threaded = by_cores(lambda: agent.simulate(theta, designs, np.random.default_rng(7), task), (1, 3))
     rng, parts = np.random.default_rng(7), []
     for start in range(0, n, 1000):
         part = slice(start, start + 1000)

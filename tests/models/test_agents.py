@@ -142,15 +142,33 @@ def test_every_bandit_can_be_played(task):
     task.check(compiled)
 
 
-def test_same_bytes_for_any_number_of_threads():
+def test_same_bytes_for_any_number_of_threads(by_cores):
     model, (parameters, designs) = KalmanUCB(), draws(KalmanUCB(), 3000)
-    whole = model.simulate(parameters, designs, np.random.default_rng(7), SMALL, threads=1)
-    assert same(whole, model.simulate(parameters, designs, np.random.default_rng(7), SMALL, threads=3))
+    whole, threaded = by_cores(lambda: model.simulate(parameters, designs, np.random.default_rng(7), SMALL), (1, 3))
+    assert same(whole, threaded)
     rng, parts = np.random.default_rng(7), []
     for start in range(0, 3000, 1000):
         part = slice(start, start + 1000)
         parts.append(model.simulate({name: values[part] for name, values in parameters.items()}, designs[part], rng, SMALL))
     assert same(whole, ta.Behavior.concatenate(parts))
+
+
+def test_options_that_are_arrays_count_to_the_last_digit():
+    """Agents that differ in the middle of a long array, or in its tenth digit, are different agents."""
+
+    @ta.agent(name="table", parameters=UNIT)
+    class Table:
+        shares: object
+
+        def choose(self, trial):
+            return self.shares[3 * trial : 3 * trial + 3]
+
+    even, task = np.full(3 * 400, 1 / 3), ta.BernoulliBandit(arms=3, blocks=1, trials=400)
+    uneven = even.copy()
+    uneven[600:603] = 1.0, 0.0, 0.0
+    behavior = ta.Behavior({"choice": np.zeros((1, 1, 400), np.int16), "reward": np.zeros((1, 1, 400), np.int8)})
+    told = [Table(shares).log_likelihood({"a": np.array([0.5])}, behavior, np.full((1, 1, 3), 0.5), task)[0] for shares in (even, uneven)]
+    np.testing.assert_allclose(told, [-400 * np.log(3), -399 * np.log(3)])
 
 
 def test_options_are_annotated_attributes():
@@ -491,7 +509,7 @@ def test_what_comes_next():
 def test_what_comes_next_is_as_many_probabilities_as_there_are_choices():
     short = made({"choose": lambda self: np.array([0.5, 0.5])})()
     behavior = ta.Behavior({"choice": np.zeros((1, 2, 8), int), "reward": np.zeros((1, 2, 8), int)})
-    with pytest.raises(ValueError, match="as many probabilities"):
+    with pytest.raises(ta.ModelError, match="does not give probabilities"):
         short.probabilities({"a": np.array([0.5])}, behavior, np.full((1, 2, 3), 0.5), SMALL)
 
 

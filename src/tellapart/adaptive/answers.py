@@ -19,6 +19,7 @@ from scipy.stats import qmc
 from torch import Tensor, nn
 
 from ..models.failures import attempt
+from ..models.simulation import stop_unless_skipped
 from ..networks.heads import perceptron
 from ..optimizer import Muon
 from ..priors import on_normal_scale, sample_priors
@@ -103,20 +104,19 @@ def prior_points(parameters: int) -> Floats:
     return np.asarray(ndtri(np.clip(unit, 1e-9, 1 - 1e-9)))
 
 
-def learn_answers(answers: Answers, steps: int = STEPS, progress: Progress = unheard) -> None:
-    """Learn the laws of all models, each in so many steps of training."""
-    for m, model in enumerate(answers.question.models):
-        law = answers.laws[m]
-        optimizer = Muon(law.parameters(), RATE)
-        for step in range(steps):
-            optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
-            z, x, code = _simulated(answers, m, step, hard=step > steps // 10)
-            loss = nn.functional.nll_loss(law(z, x), code)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            if step % 50 == 0:
-                progress(m * steps + step, len(answers.laws) * steps, "learning how people answer", model.name)
+def learn_law(answers: Answers, m: int, steps: int = STEPS, progress: Progress = unheard) -> None:
+    """Learn the law of model number `m`."""
+    law = answers.laws[m]
+    optimizer = Muon(law.parameters(), RATE)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
+        z, x, code = _simulated(answers, m, step, hard=step > steps // 10)
+        loss = nn.functional.nll_loss(law(z, x), code)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if step % 50 == 0:
+            progress(m * steps + step, len(answers.laws) * steps, "learning how people answer", answers.question.names[m])
 
 
 def _simulated(answers: Answers, m: int, step: int, hard: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -127,6 +127,7 @@ def _simulated(answers: Answers, m: int, step: int, hard: bool) -> tuple[Tensor,
     z = torch.from_numpy(on_normal_scale(model.parameters, theta, n).astype(np.float32))
     designs = _designs(answers, m, z, rng, hard)
     behavior, failures = attempt(model, theta, designs, rng, task, None)
+    stop_unless_skipped(list(failures.values()), n, answers.question.on_error)
     complete = behavior.mask.sum(2) == task.trials
     complete[list(failures)] = False
     who, block = np.nonzero(complete)

@@ -50,15 +50,12 @@ class ByAnswers:
 
     def values(self, simulations: Simulations, question: Question) -> Floats:
         """log p(v | y) / p(v) of simulated participants by the learned law, (N,)."""
-        values, models, people = np.zeros(len(simulations)), simulations.models, simulations.parameters
+        values, theta = np.zeros(len(simulations)), everything(question).theta(simulations).astype(np.float64)
         for i, m in enumerate(simulations.model):
-            priors, name = models[m].parameters, models[m].name
-            columns = ((prior, f"{name}.{parameter}") for parameter, prior in priors.items())
-            truth = np.array([prior.to_normal(people[c][i], simulations.within[c][i] if prior.discrete else 0.5) for prior, c in columns])
-            asked = [list(priors).index(parameter) for parameter in question.parameters(m)]
+            truth = theta[i, : len(simulations.models[m].parameters)]
             said = self._said(simulations.behavior[i], simulations.designs[i], self.task.blocks)
             rng = np.random.default_rng([self.seed, 81, self.task.blocks])
-            values[i] = value_of(self.answers, said, int(m), truth, asked, rng)
+            values[i] = value_of(self.answers, said, int(m), truth, question.places(m), rng)
         return values
 
     def about_parameters(self, simulations: Simulations) -> Floats:

@@ -89,8 +89,8 @@ class ByContinuations:
     def drawn(self, behavior: Behavior, designs: Floats, blocks: int, stream: int) -> Belief:
         """The same by the draws of a stream of random numbers."""
         rng, state = np.random.default_rng([self.seed, stream, blocks]), self.state
-        inputs = state.encoder.prepare(first_blocks(behavior, blocks), designs[None]).to(state.device)
-        shares = self._model_probabilities(first_blocks(behavior, blocks), designs)
+        inputs = state.encoder.prepare(behavior.until(blocks), designs[None]).to(state.device)
+        shares = self._model_probabilities(behavior.until(blocks), designs)
         draws = []
         for m, model in enumerate(state.question.models):
             z = np.zeros((DRAWS[2], 0))
@@ -149,7 +149,7 @@ class _Prospects:
         self, by: ByContinuations, question: Question, belief: Belief, behavior: Behavior, candidates: Candidates, stream: int = LOOKING[1]
     ) -> None:
         self._by, self._question, self._belief, self._candidates, self._stream = by, question, belief, candidates, stream
-        self._behavior = first_blocks(behavior, candidates.block)
+        self._behavior = behavior.until(candidates.block)
 
     def everywhere(self) -> tuple[Floats, Floats]:
         rows = self._candidates.everywhere(EVERYWHERE, np.random.default_rng([self._by.seed, 83, self._candidates.block]))
@@ -222,9 +222,8 @@ class _Prospects:
         reader = self._by.reader(self._question)
         question = reader.question
         v = np.zeros((len(which), max(1, question.widest)), np.float32)
-        for m, model in enumerate(question.models):
-            asked = [list(model.parameters).index(name) for name in question.parameters(m)]
-            v[which == m, : len(asked)] = z[m][:, asked]
+        for m in range(len(question.models)):
+            v[which == m, : len(question.places(m))] = z[m][:, question.places(m)]
         inputs = reader.encoder.prepare(self._read(behavior, reader), designs)
         kept = torch.zeros(len(question.models))
         batch = Batch(inputs, torch.from_numpy(which.astype(np.int64)), torch.from_numpy(v), kept).to(reader.device)
@@ -272,10 +271,3 @@ def with_block(
             for name, values in done.fields.items():
                 fields[name][chosen, block] = values[:, block]
     return Behavior(fields, mask, behavior.participants), failures
-
-
-def first_blocks(behavior: Behavior, blocks: int) -> Behavior:
-    """The same participants as if nothing had been recorded after the first blocks."""
-    mask = behavior.mask.copy()
-    mask[:, blocks:] = False
-    return Behavior(behavior.fields, mask, behavior.participants)

@@ -88,13 +88,11 @@ class Outlook:
 
     def _given(self, m: int, p: Tensor, log_p: Tensor, average: Tensor) -> Tensor:
         """What each draw contributes to E sum_y p_j(y) log P_v(y), (C, J)."""
-        asked, count = self.question.parameters(m), len(self.answers.question.models[m].parameters)
-        if not asked:
-            return (p * _log(average)[:, None]).sum(-1)
-        if len(asked) == count:
-            return (p * log_p).sum(-1)
         basis = self._bases[m]
-        assert basis is not None
+        if not self.question.parameters(m):
+            return (p * _log(average)[:, None]).sum(-1)
+        if basis is None:
+            return (p * log_p).sum(-1)
         weighted = basis * self._weights[m][:, None]
 
         def regressed(values: Tensor) -> Tensor:
@@ -110,9 +108,8 @@ class Outlook:
 
     def _basis(self, m: int) -> Tensor | None:
         """Polynomials in the parameters asked about, orthonormal over the draws of a model, (J, D), where others are nuisance."""
-        names = list(self.answers.question.models[m].parameters)
-        asked = [names.index(name) for name in self.question.parameters(m)]
-        if not asked or len(asked) == len(names):
+        asked = self.question.places(m)
+        if not asked or len(asked) == len(self.question.models[m].parameters):
             return None
         z, weight = self.answers.known(m, self.belief.draws[m])[:, asked], self.belief.weights[m]
         z = z - weight @ z

@@ -9,6 +9,7 @@ that does, from which participants are drawn that are like the one who takes par
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from ..estimators.base import Estimator
     from .answers import Answers
 
-ANSWERS, PARAMETERS, TRAINING = "answers.safetensors", "parameters.safetensors", "parameters-training.safetensors"
-"""What is kept in the run folder; the last one while the second network is learned, so that this goes on where it was stopped."""
+ANSWERS, PARAMETERS, TRAINING = "answers-{}.safetensors", "parameters.safetensors", "parameters-training.safetensors"
+"""What is kept in the run folder: the law of answers of each model, and the second network; the last one while that is learned, so that
+it goes on where it was stopped."""
 
 UNFINISHED = 0.5
 """The share of participants of whom the second network sees the first blocks only."""
@@ -81,8 +83,8 @@ class Learning:
         from .by_answers import ByAnswers
         from .continuations import ByContinuations
 
-        codes = Codes.of(self.task)
-        if codes is not None and not any(goes_on(model, self.task) for model in self.question.models):
+        codes = few_answers(self.task, self.question)
+        if codes is not None:
             return ByAnswers(self._answers(codes, progress), self.question, self.seed)
         estimator = self._checked(estimator)
         complete = everything(self.question)
@@ -90,11 +92,12 @@ class Learning:
         return ByContinuations(estimator, state, self.seed)
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
-        """The law of answers."""
-        from .answers import STEPS, Answers, learn_answers
+        """The law of answers, kept model by model."""
+        from .answers import STEPS, Answers, learn_law
 
         answers = Answers(self.task, self.question, codes, self.seed)
-        self._once(ANSWERS, answers, lambda: learn_answers(answers, self.steps or STEPS, progress))
+        for m, law in enumerate(answers.laws):
+            self._once(ANSWERS.format(m), law, partial(learn_law, answers, m, self.steps or STEPS, progress))
         return answers.eval()
 
     def _state(self, estimator: Estimator, complete: Question, progress: Progress) -> Estimator:
@@ -150,12 +153,29 @@ class Learning:
         """The network of the run, which must know every design and unfinished participants, and give the posterior."""
         from ..estimators.posterior import PosteriorEstimator
 
-        if estimator is None or self.search.trains_at_each_design or not isinstance(estimator, PosteriorEstimator):
-            got = self.search.name if estimator is None or self.search.trains_at_each_design else f'estimator = "{estimator.name}"'
-            raise StudyError(
-                "Next blocks are chosen by a network that knows every design and gives the posterior.",
-                expected='method = "amortized" with the estimator "posterior"',
-                got=got,
-                fix='set method = "amortized" in [search], then `tellapart design STUDY --fresh`',
-            )
-        return estimator
+        if isinstance(estimator, PosteriorEstimator) and not self.search.trains_at_each_design:
+            return estimator
+        got, change = self.search.name, 'set method = "amortized"'
+        if estimator is not None and not self.search.trains_at_each_design:
+            got, change = f'estimator = "{estimator.name}"', "leave out estimator"
+        raise StudyError(
+            "Next blocks are chosen by a network that knows every design and gives the posterior.",
+            expected='method = "amortized" with the estimator "posterior"',
+            got=got,
+            fix=f"{change} in [search], then `tellapart design STUDY --fresh`",
+        )
+
+
+def few_answers(task: Task, question: Question) -> Codes | None:
+    """The codes of a block, where its answers are few and blocks are independent."""
+    return None if any(goes_on(model, task) for model in question.models) else Codes.of(task)
+
+
+def hurried(task: Task, question: Question, steps: int) -> str:
+    """What is to be said of a law of answers that was learned in fewer steps than usual; nothing if it was not."""
+    from .answers import STEPS
+
+    if not 0 < steps < STEPS or few_answers(task, question) is None:
+        return ""
+    text = f"How people answer was learned in {steps} steps ([search]), where {STEPS} are usual: decisions may be surer than they should be"
+    return f"{text}, also of what a block will tell. `tellapart adapt` checks that."

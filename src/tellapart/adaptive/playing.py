@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Collection, Mapping, Sequence
+from typing import Collection, Mapping
 
 import numpy as np
 
 from ..models.failures import Failure
-from ..models.simulation import Simulations
+from ..models.simulation import Simulations, stop_unless_skipped
 from ..progress import Progress, unheard
 from ..tasks.space import Floats
 from .belief import Belief
@@ -46,16 +46,6 @@ class Played:
 
     def __len__(self) -> int:
         return len(self.simulations)
-
-    @staticmethod
-    def concatenate(parts: Sequence[Played]) -> Played:
-        """All participants of all `parts`, in order."""
-        names = ("probabilities", "ranks", "sd", "seconds")
-        probabilities, ranks, sd, seconds = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        starts = np.cumsum([0, *map(len, parts)])
-        failures = {int(start) + i: failure for start, part in zip(starts, parts, strict=False) for i, failure in part.failures.items()}
-        people = Simulations.concatenate([part.simulations for part in parts])
-        return Played(people, probabilities, ranks, sd, seconds, failures)
 
     def without(self, dropped: Collection[int]) -> Played:
         """All participants but some."""
@@ -104,9 +94,8 @@ def play(
         note(block)
         rngs = seeds[block].spawn(len(models))
         behavior, failed = with_block(models, people.model, truth, behavior, given, block, rngs, task)
-        if failed and policy.way.question.on_error == "stop":
-            raise next(iter(failed.values())).as_error()
         failures = {**failed, **failures}
+        stop_unless_skipped(list(failures.values()), n, policy.way.question.on_error)
         heard(n, n)
     note(task.blocks)
     return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds, failures)

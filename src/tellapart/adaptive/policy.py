@@ -27,7 +27,7 @@ from ..workers import one_thread
 from .belief import Belief
 from .by_answers import ByAnswers
 from .candidates import Candidates
-from .continuations import ByContinuations, first_blocks
+from .continuations import ByContinuations
 from .decisions import Decision
 from .looking import Prospects, best_row, chosen_row
 
@@ -84,7 +84,8 @@ class Policy:
 
     def belief(self, behavior: Behavior, designs: Floats, blocks: int) -> Belief:
         """What is known of one participant after the first blocks."""
-        return self.way.belief(first_blocks(whole(behavior, self.task), blocks), designs, blocks)
+        with one_thread():  # what is looked up for it serves decisions too
+            return self.way.belief(whole(behavior, self.task).until(blocks), designs, blocks)
 
     def _one(self, behavior: Behavior, designs: Floats, block: int) -> Decision | None:
         if block >= self.task.blocks:
@@ -98,7 +99,7 @@ class Policy:
         self, behavior: Behavior, designs: Floats, block: int
     ) -> tuple[Belief, Prospects, Candidates, Floats, np.random.Generator]:
         """What a decision for one participant rests on: the belief, what blocks would tell, those that may be, and the planned one."""
-        past, candidates = first_blocks(behavior, block), Candidates(self.task, np.ascontiguousarray(designs[:block]))
+        past, candidates = behavior.until(block), Candidates(self.task, np.ascontiguousarray(designs[:block]))
         known = self.way.belief(past, designs, block)
         belief, question = (known, self.way.question) if self.rule is None else self.rule(known, block)
         rng = np.random.default_rng([self.way.seed, 86, block])

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import StudyError
 from ..information.estimate import Difference
-from ..models.simulation import Simulations, most_skipped, too_many
+from ..models.simulation import Simulations, stop_unless_skipped
 from ..progress import Progress, unheard
 from ..question import Question, everything, which_model
 from ..tasks.base import Task
@@ -108,9 +108,8 @@ def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int
     rows, given = [second_stage(policy.way, policy.plan, m, rule.blocks) for m in range(len(people.models))], adaptive.simulations.designs
     designs = np.stack([repeated(policy.task, given[i, : rule.blocks], rows[m]) for i, m in enumerate(winners)])
     fixed = play(policy, people, np.random.default_rng([seed, 96]), designs=designs, progress=progress)
-    failed = {*adaptive.failures, *fixed.failures}
-    if len(failed) > most_skipped(len(people)):
-        raise too_many([*adaptive.failures.values(), *fixed.failures.values()], len(people))
+    failed = {**fixed.failures, **adaptive.failures}
+    stop_unless_skipped(list(failed.values()), len(people), policy.way.question.on_error)
     winners = np.delete(winners, list(failed))
     adaptive, fixed = adaptive.without(failed), fixed.without(failed)
     right = winners == adaptive.simulations.model

@@ -54,9 +54,8 @@ class Stopping:
         if not question.about_parameters:
             return np.asarray(sure)
         known, best = np.zeros(sd.shape[:-1], bool), probabilities.argmax(-1)
-        for m, model in enumerate(question.models):
-            asked = [list(model.parameters).index(name) for name in question.parameters(m)]
-            known |= (best == m) & (sd[..., asked] <= self.narrow).all(-1)
+        for m in range(len(question.models)):
+            known |= (best == m) & (sd[..., question.places(m)] <= self.narrow).all(-1)
         return np.asarray(sure & known)
 
 

@@ -18,12 +18,11 @@ import numpy as np
 
 from ..information.estimate import Difference, InformationEstimate, Pointwise
 from ..models.failures import Failure
-from ..models.simulation import Simulations, most_skipped, too_many
+from ..models.simulation import Simulations, stop_unless_skipped
 from ..progress import Progress, unheard
 from ..tasks.space import Floats
 from ..validation.model_calibration import ModelCalibration
 from ..validation.rank_calibration import RankCalibration
-from .continuations import first_blocks
 from .playing import Played, play
 from .policy import Policy
 from .stopping import Stopped, Stopping, calibration_after, stop
@@ -181,8 +180,7 @@ def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, p
     adaptive, fixed = taking_part(0, None), taking_part(1, np.repeat(policy.plan[None], n, axis=0))
     failed, dropped = {**fixed.failures, **adaptive.failures}, None
     if failed or people.failures:
-        if len(failed) > most_skipped(n):
-            raise too_many(list(failed.values()), n)
+        stop_unless_skipped(list(failed.values()), n, question.on_error)
         everybody = (_points(policy, adaptive, task.blocks), _points(policy, fixed, task.blocks))
         nothing = [_telling_nothing(one, played) for one, played in zip(everybody, (adaptive, fixed), strict=True)]
         first, counts = [*failed.values(), *people.failures][0], (len(adaptive.failures), len(fixed.failures), len(people.failures))
@@ -232,6 +230,6 @@ def _telling_nothing(points: Pointwise, played: Played) -> Pointwise:
 def _points(policy: Policy, played: Played, blocks: int) -> Pointwise:
     """What participants tell after a number of blocks."""
     question, people = policy.way.question, played.simulations
-    values = policy.way.values(replace(people, behavior=first_blocks(people.behavior, blocks)), question)
+    values = policy.way.values(replace(people, behavior=people.behavior.until(blocks)), question)
     correct = played.probabilities[:, blocks].argmax(1) == people.model if question.about_models else None
     return Pointwise(values, people.model, question.prior, "lower bound", None, correct)

@@ -141,15 +141,13 @@ def look_back(choices: Any, rewards: Any, mask: Any, out: Any, released: Any) ->
 compiled_around = cache(specialised)
 
 
-def simulate(
-    choose: Any, theta: Floats, designs: Floats, task: Task, released: bool, rng: np.random.Generator, threads: int | None = None
-) -> Behavior:
+def simulate(choose: Any, theta: Floats, designs: Floats, task: Task, released: bool, rng: np.random.Generator) -> Behavior:
     """What participants with parameters theta (N, P) at designs (N, B, V) do."""
     loop, numbers = compiled_around(play, choose=choose, pays=task.rules.compiled), numbers_of(task)
     lengths, streams = task.lengths(designs).astype(np.int64), started(rng.integers(0, 2**53, len(designs)))
     given, done = (np.ascontiguousarray(array) for array in (theta, designs, lengths, streams)), task.nothing(len(designs))
     arrays = *given, done.fields["choice"], done.fields["reward"], done.mask
-    in_threads(lambda *slices: loop(*slices, numbers, released), len(designs), arrays, threads)
+    in_threads(lambda *slices: loop(*slices, numbers, released), len(designs), arrays)
     return done
 
 

@@ -45,11 +45,9 @@ class BanditModel(IntegratedModel):
         """Is the convention "released"?"""
         return self.convention == "released"
 
-    def simulate(
-        self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task, threads: int | None = None
-    ) -> Behavior:
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
         bandit, theta = check_bandit(task, self.name), theta_of(self, parameters, len(designs))
-        return simulate(type(self)._choose, theta, designs, bandit, self.released, rng, threads)
+        return simulate(type(self)._choose, theta, designs, bandit, self.released, rng)
 
     def _described(self, behavior: Behavior, task: Task) -> tuple[Descriptions, int]:
         """What `describe` says of each choice, (N, B, T, 2 K), and K."""

@@ -210,7 +210,7 @@ def _kernel(wins: Any, losses: Any, power: Any, out: Any, missed: Any) -> None:
             missed[i] = max(missed[i], miss)
 
 
-def probability_largest(wins: ArrayLike, losses: ArrayLike, power: ArrayLike, threads: int | None = None) -> tuple[Floats, float]:
+def probability_largest(wins: ArrayLike, losses: ArrayLike, power: ArrayLike) -> tuple[Floats, float]:
     """The probability that each arm's Beta((1 + w)^lambda, (1 + l)^lambda) draw is the largest.
 
     Arguments:
@@ -223,5 +223,5 @@ def probability_largest(wins: ArrayLike, losses: ArrayLike, power: ArrayLike, th
     w, l, powers = (np.ascontiguousarray(array, dtype=np.float64) for array in (wins, losses, power))  # noqa: E741
     out, missed = np.empty((*powers.shape, w.shape[1])), np.zeros(len(w))
     if out.size:
-        in_threads(_kernel, len(w), (w, l, powers, out, missed), threads)
+        in_threads(_kernel, len(w), (w, l, powers, out, missed))
     return out, float(missed.max(initial=0.0))

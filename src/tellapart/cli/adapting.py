@@ -43,6 +43,7 @@ def next(
       tellapart next examples/bandit data.csv --out next.json
     """
     from ..adaptive.decisions import listed, record
+    from ..adaptive.learned import hurried
 
     plan, result = finished_run(study)
     planned = design_of(plan, design)
@@ -58,7 +59,8 @@ def next(
             temporary.write_text(text, "utf-8")
     lines = [_line(plan, label, decision) for label, decision in zip(people.behavior.participants, decisions, strict=True)]
     lines += ["the same bytes as in " + str(replay)] if replay is not None else []
-    show(listed(decisions), "\n".join(lines))
+    doubts = hurried(plan.task, plan.question, int(getattr(plan.search, "steps", 0)))
+    show({**listed(decisions), "doubts": doubts}, "\n".join([*lines, doubts]).strip())
 
 
 @command

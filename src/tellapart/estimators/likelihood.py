@@ -84,7 +84,7 @@ class LikelihoodEstimator(Estimator):
         self.sources = (*self.posterior.sources, *self.sources)
         self.all, models = everything(question), range(len(question.models))
         self.widths = [len(self.all.parameters(m)) for m in models]
-        self.asked = [[list(self.all.parameters(m)).index(name) for name in question.parameters(m)] for m in models]
+        self.asked = [question.places(m) for m in models]
         hidden = [m for m in models if self.widths[m] != len(self.asked[m])]
         self.nuisance = nn.ModuleDict({f"{m}": Flow(encoder.summaries, self.widths[m]) for m in hidden})
         self.law = Law(trials, max(self.widths), len(self.widths))

@@ -131,7 +131,7 @@ def likelihood_evidence(
             columns.append(weighted.log_evidence)
             errors.append(weighted.se)
         if priors and weighted is not None:
-            kept[model.name] = weighted.resampled(rng)[..., [list(model.parameters).index(name) for name in priors]]
+            kept[model.name] = weighted.resampled(rng)[..., question.places(m)]
     progress(1, 1, "evidence by likelihoods")
     log_p, se = np.stack(columns, axis=1), np.stack(errors, axis=1)
     network = bool(getattr(estimator, "flows", {}))
@@ -164,12 +164,11 @@ def _weigh(
     estimator: Estimator, m: int, model: LikelihoodModel, behavior: Behavior, designs: Floats, count: int, rng: np.random.Generator
 ) -> Weighted:
     """Draws weighted to the posterior of model number `m`: the first from the network and the prior, and better ones where they fail."""
-    names, asked = tuple(model.parameters), list(estimator.question.parameters(m))
-    z = rng.standard_normal((len(behavior), count, len(names)))
+    z = rng.standard_normal((len(behavior), count, len(model.parameters)))
     log_mixture = np.zeros((len(behavior), count))  # relative to the prior
     flow = getattr(estimator, "flows", {})
-    if asked and f"{m}" in flow:
-        columns = [names.index(name) for name in asked]
+    if f"{m}" in flow:
+        columns = estimator.question.places(m)
         from_network = int(NETWORK * count)
         z[:, :from_network, columns] = estimator.draws(estimator.inputs(behavior, designs), m, from_network, rng)
         ratio = _log_ratio(estimator, m, behavior, designs, z[..., columns])

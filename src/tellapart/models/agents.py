@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import sys
 import warnings
 from contextlib import suppress
 from dataclasses import field, make_dataclass
@@ -33,14 +34,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
-from ..errors import ModelError, TellapartError, nearest
+from ..errors import ModelError, nearest
 from ..priors import Prior, medians
 from ..tasks.base import Task
-from ..threads import in_threads
 from .at_task import AtTask
 from .base import Floats, LikelihoodModel, Model, Parameters
 from .failures import Failure, SimulationFailed, as_python, line_of, words
-from .kernel import Kernel, numbers_of, recorded, settings_of, theta_of
+from .kernel import numbers_of, settings_of, theta_of
 from .live import LiveParticipant
 from .python import check_priors, options_of, simulate_each, simulate_person
 from .roles import ROLES, Roles, first_line
@@ -67,7 +67,8 @@ class Agent(Model):
         options = options_of(self)
         recorded = tuple((f.name, f.kind, f.by) for f in task.fields)
         settings = tuple((name, type(value)) for name, value in settings_of(task).items())  # whole ones are given as such
-        key = type(self), repr(options), type(task), recorded, settings, task.design_space.names
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # all of an array, and to its last digit
+            key = type(self), repr(options), type(task), recorded, settings, task.design_space.names
         if key not in _MADE:
             _MADE[key] = AtTask(self.roles, options, np.array(list(medians(self.parameters).values()), np.float64), task)
         return _MADE[key]
@@ -78,18 +79,13 @@ class Agent(Model):
             return f"the rules of '{task.name}' are not: {task.rules.__name__}.compiled is None"
         return self.at(task).reason
 
-    def simulate(
-        self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task, threads: int | None = None
-    ) -> Behavior:
-        theta, kernel = theta_of(self, parameters, len(designs)), self.at(task).simulator
-        if kernel is None:
+    def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+        theta = theta_of(self, parameters, len(designs))
+        if self.at(task).simulator is None:
             self._tell(task)
             return simulate_each(self, parameters, designs, rng, task)
         seeds = rng.integers(0, 2**53, len(designs))
-        try:
-            behavior, failed = kernel.simulate(theta, designs, seeds, task, threads)
-        except Exception:  # raised by compiled code, which does not say by whom
-            behavior, failed = self._one_by_one(kernel, theta, designs, seeds, task)
+        behavior, failed = self._compiled(theta, task.nothing(len(designs)), designs, range(task.blocks), seeds, task)
         if failed.any():
             who = np.flatnonzero(failed)
             raise SimulationFailed({int(i): self._failure(theta[i], designs[i], int(seeds[i]), task) for i in who}, behavior)
@@ -114,31 +110,30 @@ class Agent(Model):
             designs: (N, B, V).
         """
         theta, seeds = theta_of(self, parameters, len(designs)), rng.integers(0, 2**53, len(designs))
-        done, failed = self._compiled(theta, behavior, designs, block, seeds, task)
+        done, failed = self._compiled(theta, behavior, designs, range(block, block + 1), seeds, task)
         failures = dict[int, Failure]()
         for i in map(int, np.flatnonzero(failed)):  # by compiled code, which does not say why: plain Python will
             values, seed = dict(zip(self.parameters, theta[i].tolist(), strict=True)), int(seeds[i])
             try:
                 done.write([i], self.go_on_one(values, behavior[i], designs[i], block, np.random.default_rng(seed), task))
             except Exception as error:
-                where = error.where if isinstance(error, TellapartError) else line_of(error)
-                history = as_python(_until(behavior[i], block))
-                failures[i] = Failure(self.name, values, designs[i].tolist(), seed, words(error), where, "go_on_one", block, history)
+                history, design = as_python(behavior[i].until(block)), designs[i].tolist()
+                failures[i] = Failure(self.name, values, design, seed, words(error), line_of(error), "go_on_one", block, history)
         return done, failures
 
     def _compiled(
-        self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task
+        self, theta: Floats, behavior: Behavior, designs: Floats, blocks: range, seeds: NDArray[np.int64], task: Task
     ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do in a block by compiled code, and of whom it does not say it: all if there is none, (N,)."""
-        done, failed, kernel = _until(behavior, block), np.ones(len(designs), bool), self.at(task).simulator
+        """What participants do in some blocks by compiled code, and of whom it does not say it: all if there is none, (N,)."""
+        done, failed, kernel = behavior.until(blocks.start), np.ones(len(designs), bool), self.at(task).simulator
         if kernel is None:
             return done, failed
         with suppress(Exception):  # raised by compiled code, which does not say by whom
-            return kernel.go_on(theta, behavior, designs, block, seeds, task)
+            return kernel.go_on(theta, done, designs, blocks, seeds, task)
         for i in range(len(designs)):
             one = slice(i, i + 1)
             with suppress(Exception):
-                part, failed[one] = kernel.go_on(theta[one], behavior[one], designs[one], block, seeds[one], task)
+                part, failed[one] = kernel.go_on(theta[one], behavior[one], designs[one], blocks, seeds[one], task)
                 done.write(one, part)
         return done, failed
 
@@ -146,7 +141,7 @@ class Agent(Model):
         self, parameters: Mapping[str, float], behavior: Behavior, design: Floats, block: int, rng: np.random.Generator, task: Task
     ) -> Behavior:
         """The same for one participant (1, B, T), in plain Python; with the seed that `rng` was made with, as for `simulate_one`."""
-        seed, done = _seed_of(rng), _until(behavior, block)
+        seed, done = _seed_of(rng), behavior.until(block)
         draw = _outcomes_of(task, self.at(task).rules, design, done, seed, rng)
         before = 0 if self.resets else behavior.shape[2]  # an agent that begins anew need not be told of earlier blocks; the rules are
         lengths = [*[before] * block, task.lengths(design[None])[0, block]]
@@ -161,18 +156,6 @@ class Agent(Model):
     def _tell(self, task: Task) -> None:
         said = f"'{self.name}' runs as plain Python: {self.not_compiled(task)}"
         warnings.warn(said, NotCompiled, stacklevel=3)
-
-    def _one_by_one(
-        self, kernel: Kernel, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task
-    ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """The same participants, each alone: what they do, and who fails."""
-        behavior, failed = task.nothing(len(designs)), np.ones(len(designs), bool)
-        for i in range(len(designs)):
-            one = slice(i, i + 1)
-            with suppress(Exception):
-                part, failed[one] = kernel.simulate(theta[one], designs[one], seeds[one], task)
-                behavior.write(one, part)
-        return behavior, failed
 
     def _failure(self, theta: Floats, design: Floats, seed: int, task: Task) -> Failure:
         """What goes wrong with one participant, as the interpreter tells it."""
@@ -198,15 +181,21 @@ class LikelihoodAgent(Agent, LikelihoodModel):
         return score
 
     def probabilities(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
-        """Of each choice at each trial, given what was recorded before it, (N, B, T, K).
+        """Of each choice at each trial, given what was recorded before it, (N, B, T, K); in plain Python.
 
         A trial that was not recorded gets the probabilities that it would have had: the first of them in a block is what comes next.
         """
-        theta, numbers = theta_of(self, parameters, len(behavior)), numbers_of(task)
-        shares = np.zeros((*behavior.shape, int(numbers[0])))
-        arrays = tuple(map(np.ascontiguousarray, (theta, designs, *recorded(task, behavior), shares)))
-        in_threads(lambda *slices: self.at(task).foresee(*slices, numbers), len(theta), arrays)
-        return np.asarray(arrays[-1])
+        theta, shares = theta_of(self, parameters, len(behavior)), np.zeros((*behavior.shape, int(numbers_of(task)[0])))
+        for i, block, trial in np.ndindex(behavior.shape):
+            if block == trial == 0:
+                person = self.live(dict(zip(self.parameters, theta[i], strict=True)), task)
+            if trial == 0:
+                person.begin(designs[i, block])
+            shares[i, block, trial] = person.probabilities()
+            if behavior.mask[i, block, trial]:
+                now = {name: values[i, block, trial] for name, values in behavior.fields.items()}
+                person.learn(now, now)
+        return shares
 
     def _replayed(self, theta: Floats, behavior: Behavior, design: Floats, task: Task) -> float:
         """log p of one participant's responses, in plain Python."""
@@ -240,12 +229,6 @@ def _play(
                 total += person.log_probability(now) if block < given else 0.0
                 person.learn(now, now)
     return total
-
-
-def _until(behavior: Behavior, block: int) -> Behavior:
-    """A copy of what was recorded before a block."""
-    recorded = behavior.mask & (np.arange(behavior.shape[1]) < block)[:, None]
-    return Behavior({name: values.copy() for name, values in behavior.fields.items()}, recorded, behavior.participants)
 
 
 def _seed_of(rng: np.random.Generator) -> int:

@@ -22,9 +22,9 @@ from ..tasks.base import Task
 from ..tasks.environment import NoOutcomes
 from .base import Floats
 from .choices import drawn, log_share
-from .compiled import WRITTEN, jitted, specialised, uncompiled, why_not
+from .compiled import WRITTEN, jitted, why_not
 from .failures import line_of, words
-from .kernel import Kernel, foresee, nothing, numbers_of
+from .kernel import Kernel, nothing, numbers_of
 from .roles import Roles, check_responses
 
 MADE = ("begin", "draw", "log_p", "learn", "shares", "read", "valid")
@@ -73,19 +73,8 @@ class AtTask:
         return None if isinstance(self._compiled, str) else self._compiled
 
     @cached_property
-    def foresee(self) -> Any:
-        """The loop that says what comes next; see `kernel.py`."""
-        functions = self._jitted if self.reason is None else self.plain
-        chosen = {name: functions[name] for name in ("begin", "shares", "learn", "read", "returns", "resets")}
-        return specialised(foresee, **chosen) if self.reason is None else uncompiled(foresee, **chosen)
-
-    @cached_property
-    def _jitted(self) -> dict[str, Any]:
-        return self._functions({f"user_{role}": jitted(function) for role, function in self.roles.functions.items()})
-
-    @cached_property
     def _compiled(self) -> Kernel | str:
-        functions = {name: function for name, function in self._jitted.items() if name != "shares"}
+        functions = self._functions({f"user_{role}": jitted(function) for role, function in self.roles.functions.items()})
         try:
             return Kernel({**functions, "pays": self.rules or nothing}, self.task.responses[0].dtype)
         except Exception as error:

@@ -1,7 +1,7 @@
 """Compiled loops: one loop, many models.
 
 A loop is written once as a Python function whose global names stand for what differs from model to model. `specialised` compiles a copy
-of it around a model's functions, and `uncompiled` makes the same copy for the interpreter. What a function calls is compiled with it.
+of it around a model's functions. What a function calls is compiled with it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,13 @@ def specialised(loop: Any, **functions: Any) -> Any:
     Numba finds what it compiled before by the name of a function, and notices changes to the file of `loop` alone. So the name of
     the copy carries a fingerprint of all code that matters, and a model whose code changed is never run from an old cache.
     """
-    copy = uncompiled(loop, **{name: jitted(function) for name, function in functions.items()})
+    names = {**loop.__globals__, **{name: jitted(function) for name, function in functions.items()}}
+    copy = FunctionType(loop.__code__, names, loop.__name__)
     digest = hashlib.sha256(_package().encode())
     for name in sorted(functions):
         _add(digest, functions[name], set())
     copy.__qualname__, copy.__module__ = f"{loop.__name__}_{digest.hexdigest()[:20]}", loop.__module__
     return nb.njit(cache=True, nogil=True, error_model="numpy")(copy)
-
-
-def uncompiled(loop: Any, **functions: Any) -> Any:
-    """The same copy of `loop` as it is."""
-    return FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
 
 
 def jitted(function: Any) -> Any:

@@ -152,7 +152,9 @@ def _unrecordable(model: str, f: Field, values: NDArray[Any], mask: NDArray[np.b
 
 
 def line_of(error: BaseException) -> str | None:
-    """The line of the user's code that an error came through last; of any code if it is in no study's file."""
+    """The line that an error names; else that of the user's code which it came through last; of any code if it is in no study's file."""
+    if isinstance(error, TellapartError) and error.where:
+        return error.where
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if f"{Path(__file__).parents[1]}" not in frame.filename and "site-packages" not in frame.filename]
     last = outside[-1] if outside else None

@@ -41,7 +41,7 @@ from .compiled import specialised
 from .streams import started
 
 _FUNCTION: Any = None
-begin = draw = log_p = shares = learn = returns = resets = read = valid = pays = _FUNCTION
+begin = draw = log_p = learn = returns = resets = read = valid = pays = _FUNCTION
 """These stand for the functions of a model and a task, see `specialised`."""
 
 
@@ -97,31 +97,6 @@ def play(
         score[i] = total
 
 
-def foresee(theta: Any, designs: Any, responses: Any, outcomes: Any, mask: Any, out: Any, numbers: Any) -> None:
-    """Write the probabilities of all responses at each trial, given what was recorded before it, into out (N, B, T, K)."""
-    n, blocks, trials = responses.shape
-    stream, none = np.zeros(1, np.uint64), int(np.int64(0))
-    for i in range(n):
-        state = begin(theta[i], designs[i, 0], none, numbers, stream)
-        for b in range(blocks):
-            design, seen = designs[i, b], none
-            if b > 0 and resets:
-                state = begin(theta[i], design, b, numbers, stream)
-            for t in range(trials):
-                chances = shares(theta[i], state, design, b, seen, numbers, stream)
-                if chances.size != out.shape[3]:
-                    raise ValueError("as many probabilities as there are choices")
-                for k in range(chances.size):
-                    out[i, b, t, k] = chances[k]
-                if mask[i, b, t]:
-                    response = read(responses[i, b, t])
-                    if returns:
-                        state = learn(theta[i], state, response, outcomes[i, b, t], design, b, seen, numbers, stream)
-                    else:
-                        learn(theta[i], state, response, outcomes[i, b, t], design, b, seen, numbers, stream)
-                    seen += 1
-
-
 class Kernel:
     """The loop compiled around the functions of a model and the rules of a task."""
 
@@ -133,49 +108,36 @@ class Kernel:
         arrays = real[2], real[3], lengths, streams, responses, real[4], mask, real[1]
         self._loop.compile((*arrays, real[1], nb.int64))
 
-    def simulate(
-        self, theta: Floats, designs: Floats, seeds: NDArray[np.int64], task: Task, threads: int | None = None
+    def go_on(
+        self, theta: Floats, behavior: Behavior, designs: Floats, blocks: range, seeds: NDArray[np.int64], task: Task
     ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do, and who could not be simulated, (N,): nothing is recorded of them.
+        """What participants do in some blocks after what was recorded before them, and who could not be simulated and did nothing, (N,).
 
         Arguments:
             theta: (N, P).
+            behavior: (N, B, T); nothing is recorded in these blocks yet.
             designs: (N, B, V).
             seeds: Where the randomness of each participant starts, (N,).
         """
-        nobody = task.nothing(len(designs))
-        responses, mask = nobody.fields[task.responses[0].name], nobody.mask
-        outcomes, score = np.zeros((*mask.shape, len(task.outcomes))), np.zeros(len(mask))
-        lengths = np.ascontiguousarray(task.lengths(designs), dtype=np.int64)
-        self._run(threads, task, 0, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
+        responses, outcomes, mask = recorded(task, behavior)
+        responses, mask = responses.copy(), mask.copy()
+        lengths, score = np.array(task.lengths(designs), np.int64), np.zeros(len(behavior))
+        lengths[:, : blocks.start], lengths[:, blocks.stop :] = task.trials, 0
+        self._run(task, blocks.start, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
         failed = np.isnan(score)
-        mask[failed] = False
+        mask[failed, blocks.start :] = False
         return as_behavior(task, responses, outcomes, mask), failed
 
     def log_likelihood(self, theta: Floats, behavior: Behavior, designs: Floats, task: Task) -> Floats:
         """log p(responses | outcomes, theta) of each participant, (N,); NaN where the model gives no probabilities."""
         shape, score = behavior.shape, np.zeros(len(behavior))
         lengths, streams = np.full(shape[:2], shape[2], np.int64), np.zeros((shape[0], 2), np.uint64)
-        self._run(None, task, shape[1], theta, designs, lengths, streams, *recorded(task, behavior), score)
+        self._run(task, shape[1], theta, designs, lengths, streams, *recorded(task, behavior), score)
         return score
 
-    def go_on(
-        self, theta: Floats, behavior: Behavior, designs: Floats, block: int, seeds: NDArray[np.int64], task: Task
-    ) -> tuple[Behavior, NDArray[np.bool_]]:
-        """What participants do in a block after what was recorded before it, and who could not be simulated and did nothing, (N,)."""
-        responses, outcomes, mask = recorded(task, behavior)
-        responses, outcomes, mask = responses.copy(), outcomes.copy(), mask.copy()
-        lengths, score = np.zeros(behavior.shape[:2], np.int64), np.zeros(len(behavior))
-        lengths[:, :block], lengths[:, block] = task.trials, task.lengths(designs)[:, block]
-        mask[:, block:] = False
-        self._run(None, task, block, theta, designs, lengths, started(seeds), responses, outcomes, mask, score)
-        failed = np.isnan(score)
-        mask[failed, block:] = False
-        return as_behavior(task, responses, outcomes, mask), failed
-
-    def _run(self, threads: int | None, task: Task, given: int, *arrays: NDArray[Any]) -> None:
+    def _run(self, task: Task, given: int, *arrays: NDArray[Any]) -> None:
         whole, numbers = tuple(map(np.ascontiguousarray, arrays)), numbers_of(task)
-        in_threads(lambda *slices: self._loop(*slices, numbers, given), len(whole[0]), whole, threads)
+        in_threads(lambda *slices: self._loop(*slices, numbers, given), len(whole[0]), whole)
 
 
 def theta_of(model: Model, parameters: Parameters, n: int) -> Floats:

@@ -20,7 +20,7 @@ from typing import Any, Callable, ClassVar, Mapping
 import numpy as np
 
 from ..behavior import Behavior
-from ..errors import ModelError, TellapartError
+from ..errors import ModelError
 from ..priors import Prior
 from ..tasks.base import Task
 from ..workers import present_workers
@@ -95,8 +95,7 @@ def simulate_person(model: Any, person: tuple[dict[str, float], Floats, int], ta
         values = model.simulate_one(dict(parameters), design.copy(), np.random.default_rng(seed), task)
         return recorded(values, task, model.name)
     except Exception as error:
-        place = error.where if isinstance(error, TellapartError) else line_of(error)
-        return Failure(model.name, parameters, design.tolist(), seed, words(error), place, "simulate_one")
+        return Failure(model.name, parameters, design.tolist(), seed, words(error), line_of(error), "simulate_one")
 
 
 class _FunctionOfOne(ParticipantModel):
