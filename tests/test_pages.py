@@ -1,6 +1,6 @@
 """Every command and every Python block of README and documentation is run, and prints what the page says.
 
-How is said in `pages.py`; here is what is not run, and what a page takes for granted. The tutorial has a test of its own, in its own sizes.
+How is said in `pages.py`; here is what is not run, and what a page takes for granted. The tutorial has a test of its own.
 Studies are made small, so that minutes become seconds; then words are compared, and numbers are any.
 """
 

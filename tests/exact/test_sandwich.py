@@ -61,7 +61,7 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_the_exact_information_lies_between(name):
     task, models, goal = ASKED[name]
-    rng, n = np.random.default_rng(1), 400
+    rng, n = np.random.default_rng(1), 200
     question = ta.Question(tuple(models), goal)
     people = question.simulate(task, task.baseline(n, rng), n, rng)
     hidden = ta.Question(tuple(map(Hidden, models)), goal)

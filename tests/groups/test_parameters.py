@@ -37,9 +37,10 @@ def test_aeg_against_exact_hierarchical_sampling():
     assert not ours.few
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say():
-    """150 groups of 20 people with hyperparameters from their priors; a right program fails once in 10,000 times."""
-    rng, groups = np.random.default_rng(3), 150
+@pytest.mark.parametrize("groups", [60, pytest.param(150, marks=pytest.mark.slow)])
+def test_intervals_hold_the_truth_as_often_as_they_say(groups):
+    """Groups of 20 people with hyperparameters from their priors; a right program fails once in 10,000 times."""
+    rng = np.random.default_rng(3)
     held = np.zeros(2, int)
     for _ in range(groups):
         mu, sigma = rng.standard_normal(), abs(rng.standard_normal())

@@ -64,7 +64,7 @@ def test_a_text_with_too_few_or_too_many_numbers_is_refused(text, expected):
 @pytest.mark.parametrize("model", [ta.AEG(), ta.WSLTS(), ta.GLS()], ids=lambda model: model.name)
 def test_changed_priors_turn_the_built_in_integral_off(model):
     """With the same priors said anew, the generic evidence agrees with the built-in one; with others, with an average over their draws."""
-    simulations = ta.simulate_models(TASK, [model], np.full((2, 3), 0.5), 3, np.random.default_rng(1))
+    simulations = ta.simulate_models(TASK, [model], np.full((2, 3), 0.5), 2, np.random.default_rng(1))
     behavior, designs = simulations.behavior, simulations.designs
     again = ta.with_priors(model, **dict(list(model.parameters.items())[:1]))
     assert isinstance(model, IntegratedModel)
@@ -79,7 +79,7 @@ def test_changed_priors_turn_the_built_in_integral_off(model):
     likelihood = np.exp(model.log_likelihood(draws, behavior[np.zeros(n, int)], designs[np.zeros(n, int)], TASK))
     log_mean, error = np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(n)
     assert abs(log_evidence(other, behavior[:1], designs[:1], TASK)[0] - log_mean) < 5 * error + 0.02
-    assert exact_posterior(other, behavior, designs, TASK).mean(name).shape == (3,)
+    assert exact_posterior(other, behavior[:1], designs[:1], TASK).mean(name).shape == (1,)
 
 
 def test_they_are_read_written_and_part_of_the_run(tmp_path):

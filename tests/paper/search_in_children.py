@@ -1,8 +1,10 @@
 """A short search in child processes, killed at random moments. Run as a script: FOLDER SEED KILLS.
 
-Everything heavy is imported once; each child is a fork of this process, which itself computes nothing.
+Everything heavy is imported once, what is otherwise imported at first use too, so that children are killed at work and not while they
+import. Each child is a fork of this process, which itself computes nothing.
 """
 
+import importlib
 import os
 import random
 import signal
@@ -10,21 +12,23 @@ import sys
 import time
 from pathlib import Path
 
-import botorch  # noqa: F401
 import torch
 
 from tellapart import BayesianOptimization, Study, find_design
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
 
+for name in ("botorch.fit", "botorch.generation", "safetensors.torch", "scipy.stats", "torch._dynamo"):
+    importlib.import_module(name)
+
 SEARCH = BayesianOptimization(
-    evaluations=10,
-    initial=5,
+    evaluations=7,
+    initial=4,
     finalists=2,
     baselines=1,
-    draws=3000,
+    draws=1500,
     held_out=500,
-    epochs=4,
+    epochs=3,
     summaries=2,
     block_hidden=(8,),
     hidden=(8,),

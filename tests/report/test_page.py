@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -29,7 +28,6 @@ from tellapart.search.base import Baseline, Search
 from tellapart.validation.suite import validate
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium here to open the report with")
 
 INFORMATION = {"nats": 1.3, "se": 0.02, "kind": "lower bound", "n": 1000, "accuracy": 0.8, "accuracy_se": 0.01}
 RESULT = {
@@ -254,56 +252,53 @@ def test_those_who_listen_or_use_the_keyboard_are_served(read):
     assert all("tabindex" in found for _, found in read.tags if found.get("class") == "scroll")
 
 
-MEASURE = """<script>
-addEventListener("load", () => {
+MEASURE = """() => {
   const wide = [...document.querySelectorAll("svg, p, table, h1, pre")].filter(e => e.getBoundingClientRect().right > innerWidth + 1
     && !e.closest(".scroll")).length;
   const texts = [...document.querySelectorAll("p, td, figcaption")].map(e => parseFloat(getComputedStyle(e).fontSize));
-  const said = {page: document.documentElement.scrollWidth, window: innerWidth, wide, smallest: Math.min(...texts),
+  return {page: document.documentElement.scrollWidth, window: innerWidth, wide, smallest: Math.min(...texts),
     shown: [...document.querySelectorAll("svg")].filter(e => e.getBoundingClientRect().height > 50).length,
     figures: document.querySelectorAll("svg").length};
-  document.documentElement.setAttribute("data-measured", JSON.stringify(said));
-});
-</script></body>"""
+}"""
 
 
-def browse(tmp_path, html, *options):
-    (tmp_path / "report.html").write_text(html)
-    quiet = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    command = [BROWSER, *quiet.split(), "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", *options]
-    return subprocess.run([*command, (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+@pytest.fixture(scope="module")
+def opened(page, tmp_path_factory):
+    """The report in a browser, the same for all tests."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("no chromium here to open the report with")
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_text(page)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        window = browser.new_page()
+        window.goto(file.as_uri())
+        yield window
+        browser.close()
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_in_a_browser_everything_fits_the_window(tmp_path, page, width):
-    dom = browse(tmp_path, page.replace("</body>", MEASURE), "--dump-dom", f"--window-size={width},900")
-    measured = json.loads(re.search(r'data-measured="([^"]+)"', dom).group(1).replace("&quot;", '"'))
-    assert measured["page"] <= measured["window"]
+def test_in_a_browser_everything_fits_the_window(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    measured = opened.evaluate(MEASURE)
+    assert measured["window"] == width
+    assert measured["page"] <= width
     assert measured["wide"] == 0
     assert measured["shown"] == measured["figures"] > 10
     assert measured["smallest"] >= 14
 
 
-MOVE = """<script>
-const slider = document.querySelector("#explorer input");
-slider.value = 2;
-slider.dispatchEvent(new Event("input"));
-</script></body>"""
+def test_in_a_browser_a_slider_reads_out_the_information(opened):
+    figure = opened.locator("#explorer figure").first
+    slider = figure.locator("input")
+    assert slider.is_visible()
+    slider.evaluate("slider => { slider.value = 2; slider.dispatchEvent(new Event('input')); }")
+    assert "At 1: 1.000 nats, 0.300 ± 0.010 less than the recommended design." in figure.locator("output").inner_text()
+    assert 'visibility="visible"' in figure.inner_html()
 
 
-@needs_browser
-def test_in_a_browser_a_slider_reads_out_the_information(tmp_path, page):
-    dom = browse(tmp_path, page.replace("</body>", MOVE), "--dump-dom", "--window-size=1280,900")
-    first = dom.split('id="explorer"')[1].split("</figure>")[0]
-    assert "At 1: 1.000 nats, 0.300 ± 0.010 less than the recommended design." in first.split("<output")[1]
-    assert 'visibility="visible"' in first
-    assert "hidden" not in first.split("<input")[1].split(">")[0]
-
-
-@needs_browser
-def test_in_a_browser_the_page_can_be_seen_and_printed(tmp_path, page):
-    browse(tmp_path, page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=390,900")
-    assert (tmp_path / "page.png").stat().st_size > 10_000
-    browse(tmp_path, page, f"--print-to-pdf={tmp_path / 'page.pdf'}", "--no-pdf-header-footer")
-    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+def test_in_a_browser_the_page_can_be_seen_and_printed(opened):
+    opened.set_viewport_size({"width": 390, "height": 900})
+    assert len(opened.screenshot()) > 10_000
+    assert opened.pdf().startswith(b"%PDF")

@@ -17,7 +17,7 @@ from tellapart.workers import Workers
 
 TASK, SHORT = (ta.BernoulliBandit(arms=2, blocks=2, trials=trials) for trials in (12, 6))
 FEW = {"survey": 16, "finalists": 2, "baselines": 2, "baseline_simulations": 200}
-SMALL = ta.Amortized(steps=40, survey_simulations=50, finalist_simulations=100, **FEW)
+SMALL = ta.Amortized(steps=24, batch=64, survey_simulations=50, finalist_simulations=100, **FEW)
 TELL = ta.Study(TASK, [ta.WSLTS(), ta.AEG()], search=SMALL, seed=3)
 
 
