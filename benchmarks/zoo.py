@@ -50,6 +50,10 @@ LESS = 256
 """Draws of parameters for each participant, where designs are only looked at."""
 MORE = 4096
 """Draws where the usual number leaves bounds too far apart."""
+STEPS = (
+    "The default is 4,000 steps to tell models apart and, since the shorter runs here, 1,000 and 1,800 for each parameter to measure them."
+)
+"""What a reader has to know of the steps that were measured."""
 Q_FAMILY = ("q-learning", "q-learning-sticky", "choice-kernel", "q-learning-forgetting")
 
 
@@ -315,12 +319,16 @@ def searched(rows: dict[str, Any]) -> list[str]:
         for row in found["rows"]:
             share = f"{row['ratio']:.3f} ± {row['ratio se']:.3f}"
             lines.append(f"| {CASES[name].words} | `{row['design']}` | {told(row['estimate'])} | {told(row['exact'])} | {share} |")
-    lines += ["", "| question | customary, exact | recommended, exact | as good with | calibration | time |", "|---|---|---|---|---|---|"]
+    lines += ["", f"Time is that of the clock, beside other work. {STEPS}", ""]
+    lines += [
+        "| question | customary, exact | recommended, exact | as good with | calibration | steps | time |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name, found in rows.items():
         needed, of = found["trials"]["needed"], found["trials"]["of"]
         saved = f"{needed} of {of} trials per block" if needed else "more trials"
         values = f"{told(found['baseline'])} | {told(found['rows'][0]['exact'])} | {saved} | {'; '.join(found['calibration'])}"
-        lines.append(f"| {CASES[name].words} | {values} | {found['seconds'] / 60:.0f} minutes |")
+        lines.append(f"| {CASES[name].words} | {values} | {found['steps']:,} | {found['seconds'] / 60:.0f} minutes |")
     return lines
 
 
