@@ -163,3 +163,21 @@ def test_how_far_the_law_is_trusted_is_chosen_after_training():
         found.append(made.trust.item())
     assert found == [1.0, 0.0, 0.5]
     assert len(asked) == 6  # two batches for each, of participants that nothing was learned from
+
+
+def test_of_several_laws_each_has_an_equal_say_and_learns_as_it_would_alone():
+    torch.manual_seed(3)
+    several = ta.LikelihoodEstimator(ONE, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8), laws=2)
+    first, second = several.law.laws
+    batch = several.simulate(DESIGN, 50, np.random.default_rng(6))
+    said = [law(batch.inputs, batch.v, batch.model) for law in (first, second)]
+    assert torch.allclose(several.law(batch.inputs, batch.v, batch.model), (said[0] + said[1]) / 2)
+    assert not torch.allclose(*said)
+    several.law(batch.inputs, batch.v, batch.model).sum().backward()
+    together = first.theta[0].weight.grad.clone()
+    first.zero_grad()
+    said[0].sum().backward()
+    assert torch.allclose(together, first.theta[0].weight.grad / 2, atol=1e-5)
+    several.law = Readings(several.encoder.own, 0.0)  # neither better nor worse
+    several.settle(lambda: several.simulate(DESIGN, 400, np.random.default_rng(5)))
+    assert several.trust.item() == pytest.approx(2 / 3)

@@ -9,8 +9,8 @@ theta_1 … theta_L from q(theta | y), a law l(y | theta), and weights w = p(the
 
 With l = q / p the weights are 1 and this is the posterior bound. What is used lies between that and the learned law, l^b (q / p)^(1 - b),
 where b from 0 to 1 is chosen when training ends, by participants who come after the last batch, so that a law that is no good does no
-harm. Two networks that learned in ways so different err in ways that are partly their own, so that half of each is the first choice, and
-the best b is taken only if it is clearly better.
+harm. Networks that learned in ways so different err in ways that are partly their own, so that an equal say for each is the first choice,
+one half with one law and two thirds with two, and the best b is taken only if it is clearly better.
 
 References:
     Foster et al. (2020), A unified stochastic gradient approach to designing Bayesian-optimal experiments.
@@ -32,7 +32,7 @@ from ..behavior import Behavior
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
 from ..networks.heads import Classifier, Flow
-from ..networks.law import Law, Trials
+from ..networks.law import Law, Laws, Trials
 from ..question import Question, everything
 from .base import Batch, Estimator
 from .posterior import PosteriorEstimator
@@ -52,7 +52,7 @@ CORRECTED = 512
 JUDGES = 512
 """Participants by whom b is chosen, at least."""
 
-TRUST = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
+TRUST = (0.0, 0.2, 0.35, 0.5, 2 / 3, 0.8, 0.9, 1.0)
 """What b is chosen from."""
 
 CLEARLY = 2.0
@@ -74,7 +74,7 @@ class LikelihoodEstimator(Estimator):
 
     encoder: Trials
 
-    def __init__(self, question: Question, encoder: Encoder) -> None:
+    def __init__(self, question: Question, encoder: Encoder, laws: int = 1) -> None:
         trials = Trials(encoder)
         super().__init__(question, trials)
         self.proposals, self.read = DRAWS, READ  # L; the share of a batch whose trials the law learns from
@@ -87,7 +87,9 @@ class LikelihoodEstimator(Estimator):
         self.asked = [question.places(m) for m in models]
         hidden = [m for m in models if self.widths[m] != len(self.asked[m])]
         self.nuisance = nn.ModuleDict({f"{m}": Flow(encoder.summaries, self.widths[m]) for m in hidden})
-        self.law = Law(trials, max(self.widths), len(self.widths))
+        learned = [Law(trials, max(self.widths), len(self.widths)) for _ in range(laws)]
+        self.law: Law | Laws = Laws(learned) if laws > 1 else learned[0]
+        self.equal = laws / (laws + 1)  # b, if each network has an equal say
         self.trust: Tensor  # b, how far laws are trusted, (1,)
         self.register_buffer("trust", torch.tensor([0.8]))
 
@@ -98,14 +100,14 @@ class LikelihoodEstimator(Estimator):
         return isinstance(estimator.quick, PosteriorEstimator) and (question.about_models or question.about == everything(question).about)
 
     @classmethod
-    def around(cls, estimator: Estimator, seed: int) -> Self:
-        """One whose posterior is that of a trained estimator and stays as it is: the law is learned, and draws of nuisance parameters."""
+    def around(cls, estimator: Estimator, seed: int, laws: int = 1) -> Self:
+        """One whose posterior is that of a trained estimator and stays as it is: laws are learned, and draws of nuisance parameters."""
         if isinstance(estimator, cls):
             made = copy.deepcopy(estimator)
         else:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
-                made = cls(estimator.question, copy.deepcopy(estimator.encoder))
+                made = cls(estimator.question, copy.deepcopy(estimator.encoder), laws)
             learned = {name: value for name, value in estimator.state_dict().items() if not name.startswith("encoder.")}
             made.posterior.load_state_dict(learned)
         for part in (made.encoder.inner, made.posterior):
@@ -142,15 +144,15 @@ class LikelihoodEstimator(Estimator):
         return loss + rest - rest.detach()
 
     def settle(self, further: Callable[[], Batch]) -> None:
-        """Choose b: one half, unless another one is clearly better."""
+        """Choose b: an equal say for all, unless another one is clearly better."""
         trusts, judges = torch.tensor(TRUST, device=self.device), [further()]
         while sum(map(len, judges)) < JUDGES:
             judges.append(further())
         bounds = self._bounds(Batch.concatenate(judges), trusts, _seeded(0)).double()
-        best, half = bounds.mean(1).argmax(), (trusts - 0.5).abs().argmin()
-        ahead = bounds[best] - bounds[half]
+        best, first = bounds.mean(1).argmax(), (trusts - self.equal).abs().argmin()
+        ahead = bounds[best] - bounds[first]
         clear = ahead.mean() > CLEARLY * ahead.std() / math.sqrt(len(ahead))
-        self.trust.copy_(trusts[best if clear else half])
+        self.trust.copy_(trusts[best if clear else first])
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         return self._bounds(batch, self.trust, generator or _seeded(0)).squeeze(0)

@@ -5,12 +5,13 @@ parameters and all that came before it, does not depend on the prior (`networks/
 parameters, and so from some whose parameters are like those of the people at hand.
 
     1. Simulate people from the prior, at the people's designs and with as many trials as they have, and learn what the network lacks:
-       that law, and for parameters that were not asked about a posterior to draw them from.
-    2. Draw parameters of each person under each model from that. Go on learning, with half of the people simulated from these.
-    3. The law corrects the network's answers (`estimators/likelihood.py`): half of each, unless people from the prior who had no part in
-       learning clearly speak for another share, or none. They are the people whom the network knows best, and say little of those whom it
-       does not know; so they have to speak against a correction, not for it. What it gained is measured on others: a gain that was chosen
-       for being one would be told too large.
+       that law, twice, and for parameters that were not asked about a posterior to draw them from.
+    2. Draw parameters of each person under each model from that. Go on learning, with half of the people simulated from these; draw again
+       when more has been learned.
+    3. The laws correct the network's answers (`estimators/likelihood.py`): an equal say for each, unless people from the prior who had no
+       part in learning clearly speak for another share, or none. They are the people whom the network knows best, and say little of those
+       whom it does not know; so they have to speak against a correction, not for it. What it gained is measured on others: a gain that was
+       chosen for being one would be told too large.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
 STEPS, SIZE = 2_400, 64
 """Steps of learning, and people simulated for each, of whom all trials are learned from."""
 
-FIRST = 0.25
-"""The share of steps that learn from the prior alone."""
+LAWS = 2
+"""Laws that are learned from the same people."""
+
+DRAWN = (0.1, 0.25, 0.5)
+"""The shares of steps after which parameters of the people at hand are drawn."""
 
 DRAWS = 128
 """Parameters by which a person's answers are corrected, and so many are drawn of each person to simulate people like them."""
@@ -106,20 +110,21 @@ def refine(
 
     if not LikelihoodEstimator.corrects(estimator):
         return Refinement(estimator, 0.0, 0.0, 0.0)
-    refined = LikelihoodEstimator.around(estimator, seed)
+    refined = LikelihoodEstimator.around(estimator, seed, LAWS)
     refined.read = 1.0  # the law is all that learns from trials here
     people = _Like(refined, behavior, designs, steps, seed)
     with one_thread():
         if not isinstance(estimator, LikelihoodEstimator):  # one that has a law knows the scale of what the law sees
             refined.encoder.learn_rest_of_scale(people.simulations(0, near=False).behavior)
-        settings = TrainingSettings(refined.learning_rate, refined.optimizer, clip=1.0)
+        settings = TrainingSettings(refined.learning_rate, refined.optimizer, clip=1.0, pieces=2)
         trainer = Trainer(refined, settings, steps, seed)
 
         def told(done: int, total: int, stage: str = "", detail: str = "") -> None:
             progress(done, total, "correcting the network", "learning how probable responses are")
 
-        trainer.run(people, round(FIRST * steps), progress=told)
-        people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1]))
+        for k, share in enumerate(DRAWN):
+            trainer.run(people, round(share * steps), progress=told)
+            people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1, k]))
         trainer.run(people, progress=told)
         measured = _gain(estimator, refined, people.simulations(steps + MEASURED, near=False, size=MEASURED))
         refined.proposals = DRAWS

@@ -14,7 +14,7 @@ task's, cancels.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 import torch
@@ -181,6 +181,22 @@ class Law(nn.Module):
             found = head(torch.cat([hidden, *told], dim=-1))
             total = total + (_mixture(found, given) if self.numbers[i] else (torch.log_softmax(found, dim=-1) * given).sum(-1))
         return total
+
+
+class Laws(nn.Module):
+    """Several laws that learn the same from random starts of their own: what they say on average errs less than what one of them says.
+
+    Arguments:
+        laws: The laws. By their mean, each learns as it would alone.
+    """
+
+    def __init__(self, laws: Sequence[Law]) -> None:
+        super().__init__()
+        self.laws = nn.ModuleList(laws)
+
+    def forward(self, inputs: Tensor, z: Tensor, model: Tensor) -> Tensor:
+        """As `Law.forward`."""
+        return torch.stack([law(inputs, z, model) for law in self.laws]).mean(0)
 
 
 def _with_mean(states: Tensor) -> Tensor:
