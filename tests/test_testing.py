@@ -17,7 +17,16 @@ from tellapart.parts import find_part
 from tellapart.tasks.environment import NoOutcomes
 from tellapart.tasks.readings import NoisyReadings
 from tellapart.tasks.sampling import sample
-from tellapart.testing import broken_symmetries, check_encoder, check_estimator, check_model, check_prior, check_search, check_task
+from tellapart.testing import (
+    broken_symmetries,
+    check_encoder,
+    check_estimator,
+    check_likelihoods,
+    check_model,
+    check_prior,
+    check_search,
+    check_task,
+)
 
 TASK = ta.BernoulliBandit(arms=3, blocks=2, trials=6)
 
@@ -284,7 +293,10 @@ def bernoulli(values, behavior, designs, task):
         (bernoulli, ""),
         (lambda *a: bernoulli(*a)[:, None], "wrong shape"),
         (lambda *a: bernoulli(*a) - np.inf, "calls its own data impossible"),
-        (lambda *a: -bernoulli(*a), "prefers wrong parameters"),
+        (lambda *a: -bernoulli(*a), "contradicts its simulator"),
+        (lambda *a: 2 * bernoulli(*a), "what is preferred is true more often (+) or less often (-) than is said (z = -"),
+        (lambda *a: bernoulli(*a) - 12 * a[0]["p"], "a larger 'p' is true more often (+) or less often (-) than is said (z = "),
+        (lambda *a: bernoulli(*a) + a[1].fields["choice"].sum((1, 2)), ""),  # no parameter enters that
         (lambda *a: 1 / 0, "ZeroDivisionError"),
     ],
 )
@@ -292,6 +304,17 @@ def test_likelihoods_that_contradict_the_simulator(likelihood, message):
     found = findings(model_of(sound, log_likelihood=likelihood))
     assert message in found
     assert ("error" in found) == bool(message)
+
+
+def test_likelihoods_that_cannot_be_compared():
+    """What no parameter enters matters as soon as another model leaves it out."""
+    whole = model_of(sound, log_likelihood=bernoulli)
+    more = model_of(sound, log_likelihood=lambda *a: bernoulli(*a) + 0.3 * a[1].fields["choice"].sum((1, 2)))
+    assert check_likelihoods([whole, ta.AEG(), ta.WSLTS(), learner()], TASK).sound
+    found = str(check_likelihoods([ta.AEG(), more], TASK, raise_errors=False).findings[0])
+    assert "'aeg' and 'odd' contradict their simulators when they are compared" in found
+    with pytest.raises(ta.ModelError, match="constants"):
+        check_likelihoods([ta.AEG(), more], TASK)
 
 
 def test_errors_are_raised_all_at_once():

@@ -718,6 +718,87 @@ class Liar:
         state[choice] += reward
 
 
+@ta.agent(name="late", parameters=UNIT)
+class Late:
+    """At first, when the state is zero, nothing changes."""
+
+    def start(self, arms):
+        return np.zeros(arms)
+
+    def choose(self, state):
+        state -= state.max()
+        return ta.softmax(self.a * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += reward
+
+
+@ta.agent(name="secret", parameters=UNIT)
+class Secret:
+    """Draws a favourite, and keeps to it, which the likelihood does not know."""
+
+    def start(self):
+        return np.full(1, -1.0)
+
+    def respond(self, state, arms, stream):
+        if state[0] < 0:
+            state[0] = ta.below(arms, stream)
+        return int(state[0])
+
+    def choose(self, state, arms):
+        shares = np.full(arms, (1 - self.a) / arms)
+        shares[int(max(state[0], 0.0))] += self.a
+        return shares
+
+
+@ta.agent(name="overflow", parameters=UNIT)
+class Overflow:
+    """Compiled, whole numbers have 64 bits."""
+
+    def start(self):
+        return 1
+
+    def choose(self, state, arms):
+        shares = np.full(arms, (1 - self.a) / arms)
+        shares[state % arms] += self.a
+        return shares
+
+    def learn(self, state, choice, reward):
+        return 1_000_003 * state + 3 * choice + reward
+
+
+@ta.agent(name="no-mind", parameters=UNIT)
+class NoMind:
+    """Calls another number `state`, and forgets it."""
+
+    def start(self):
+        return 0.5
+
+    def choose(self, state, arms):
+        return np.array([1 - state / 2, *np.full(arms - 1, state / 2 / (arms - 1))])
+
+    def learn(self, state, reward):
+        state += self.a * (reward - state)
+
+
+@ta.agent(name="wins-only", parameters=UNIT)
+class WinsOnly:
+    """Returns a new state after wins, and nothing after losses."""
+
+    def start(self, arms):
+        return np.zeros(arms)
+
+    def choose(self, state):
+        return ta.softmax(state)
+
+    def learn(self, state, choice, reward):
+        if reward == 0:
+            return None
+        new = state.copy()
+        new[choice] += self.a
+        return new
+
+
 @pytest.mark.parametrize(
     ("kind", "words", "line"),
     [
@@ -729,6 +810,10 @@ class Liar:
         (Hasty, "changes the state", "def choose(self, state):"),
         (Outside, "failed", "state[choice + 1] += reward"),
         (Liar, "does not respond with the probabilities", "def respond(self, state, stream):"),
+        (Late, "To be asked for its probabilities changes the state", "def choose(self, state):"),
+        (Secret, "To respond changes the state", "def respond(self, state, arms, stream):"),
+        (NoMind, "the state is a number, which cannot be changed where it is", "def learn(self, state, reward):"),
+        (WinsOnly, "a state in some cases and nothing in others", "def learn(self, state, choice, reward):"),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -741,6 +826,30 @@ def test_planted_mistakes_are_refused_with_the_line(kind, words, line):
     file, number = errors[0].where.rsplit(", line ", 1)
     assert file == __file__
     assert Path(file).read_text().splitlines()[int(number) - 1].strip() == line
+
+
+def test_compiled_code_that_does_something_else_is_found():
+    task = ta.BernoulliBandit(arms=3, blocks=1, trials=12)
+    errors = [finding.what for finding in check_model(Overflow(), task, raise_errors=False).findings if finding.severity == "error"]
+    assert errors == ["'overflow' does something else when it is compiled."]
+
+
+def test_numbers_that_stay_what_they_were_are_told():
+    @ta.agent(name="counter", parameters=UNIT)
+    class Counter:
+        def start(self, arms):
+            return np.full(arms, np.nan), 0
+
+        def choose(self, state):
+            return ta.softmax(self.a * np.where(np.isnan(state[0]), 0.5, state[0]) * (1 + state[1]))
+
+        def learn(self, state, choice, reward):
+            values, count = state
+            values[choice] = reward
+            count += 1
+
+    (finding,) = check_model(Counter(), SMALL).findings  # that it begins with what is no number is no mistake
+    assert finding.what == "The function 'learn' of 'counter' returns nothing, so the numbers in its state stay what they were."
 
 
 def test_what_was_expected_and_what_was_found_stand_in_lines_of_their_own():
@@ -768,6 +877,9 @@ def even(self, arms):
         (lambda: made({"respond": lambda self, stream: 0}), "how probable that is"),
         (lambda: made({"choose": even, "__annotations__": {"a": float}, "a": 1.0}), "a parameter and an option of one name"),
         (lambda: made({"choose": lambda self, arm: None})().at(SMALL), "did you mean 'arms'"),
+        (lambda: made({"choose": even, "resets": False}), "sets 'resets', which has no effect there"),
+        (lambda: made({"choose": even, "__annotations__": {"name": str}, "name": "y"}), "sets 'name'"),
+        (lambda: made({"choose": even, "__annotations__": {"live": bool}, "live": True}), "call it 'live_'"),
         (lambda: made({"choose": even})().at(Questions(numbers=True)), "is for categories"),
     ],
 )
@@ -797,6 +909,60 @@ def test_a_likelihood_without_probabilities_is_refused_with_the_line():
     with pytest.raises(ta.ModelError, match="does not give probabilities") as error:
         TooMuch().log_likelihood({"a": np.array([0.5])}, wins, np.full((1, 2, 3), 0.9), SMALL)
     assert "test_agents.py, line" in str(error.value.where)
+
+
+def test_a_density_that_is_no_number_is_refused_with_the_line():
+    @ta.agent(name="half", parameters=UNIT)
+    class Half:
+        def respond(self, stream):
+            return ta.standard_normal(stream)
+
+        def log_density(self, guess):
+            return np.log(guess - self.a)
+
+    task = Questions(numbers=True)
+    behavior = ta.Behavior({"guess": np.full((1, task.blocks, task.trials), -1.0)})
+    with pytest.raises(ta.ModelError, match="'log_density' of 'half' gives no number") as error:
+        Half().log_likelihood({"a": np.array([0.5])}, behavior, np.zeros((1, *task.design_space.shape)), task)
+    assert "test_agents.py, line" in str(error.value.where)
+
+
+@pytest.mark.filterwarnings("ignore::tellapart.models.agents.NotCompiled")
+def test_what_is_recorded_is_what_was_done():
+    """A response that the record would round or cut is none."""
+
+    @ta.agent(name="fraction", parameters=UNIT, latent=True)
+    class Fraction:
+        def start(self):
+            return 0.0
+
+        def respond(self, state, stream):
+            return 0.5 * int(4 * ta.uniform(stream)) + 0.0 * self.a
+
+        def learn(self, state, choice):
+            return state + choice
+
+    valid = Fraction().at(SMALL).plain["valid"]
+    assert [valid(value, np.array([3.0])) for value in (0, 2.0, 0.5, 3, -1, np.nan)] == [True, True, False, False, False, False]
+    with pytest.raises(ta.ModelError, match="gave no 'choice'"):
+        ta.simulate_models(SMALL, [Fraction()], np.full((2, 3), 0.9), 50, np.random.default_rng(1))
+
+
+def test_a_choice_that_there_is_not_has_no_probability():
+    person = KalmanUCB().live({"beta": 1.0, "bonus": 1.0}, SMALL)
+    person.begin([0.2, 0.5, 0.8])
+    for choice in (-1, 3, 0.5):
+        with pytest.raises(ta.ModelError, match="that there is not"):
+            person.log_probability({"choice": choice})
+    nowhere = ta.Behavior({"choice": np.full((1, 2, 8), -1), "reward": np.ones((1, 2, 8), int)})
+    with pytest.raises(ta.DataError, match="not one that the task can record"):
+        KalmanUCB().probabilities({"beta": [1.0], "bonus": [1.0]}, nowhere, np.full((1, 2, 3), 0.9), SMALL)
+
+
+def test_what_comes_next_is_probabilities():
+    wins = ta.Behavior({"choice": np.zeros((1, 2, SMALL.trials), int), "reward": np.ones((1, 2, SMALL.trials), int)})
+    with pytest.raises(ta.ModelError, match="does not give probabilities"):
+        TooMuch().probabilities({"a": np.array([0.5])}, wins, np.full((1, 2, 3), 0.9), SMALL)
 
 
 def test_a_few_who_fail_are_skipped():
@@ -867,3 +1033,12 @@ def test_the_largest_of_two_however_they_are_named():
     shares = largest(means, sds)
     np.testing.assert_allclose(shares[1], stats.norm.sf(10 / np.sqrt(1.25)), rtol=1e-9)
     np.testing.assert_array_equal(shares[::-1], largest(means[::-1].copy(), sds[::-1].copy()))
+
+
+def test_the_largest_of_what_is_no_number():
+    """As many standard deviations as means; and who cannot say which is the largest, does not choose."""
+    means, stream = np.array([0.1, 0.2, 0.3]), np.ones(1, np.uint64)
+    for function, more in ((largest, ()), (ta.drawn_largest, (stream,))):
+        with pytest.raises(ValueError, match="as many standard deviations as means"):
+            function(means, np.ones(2), *more)
+    assert ta.drawn_largest(np.array([0.1, np.nan, 0.3]), np.ones(3), stream) == -1

@@ -77,7 +77,7 @@ def check(
     """
     from ..journal import Journal
     from ..search.base import Job
-    from ..testing import check_model, check_task
+    from ..testing import check_likelihoods, check_model, check_task
     from ..testing.findings import duration
 
     plan = read_study(study)
@@ -87,7 +87,10 @@ def check(
         how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}
         checked += [check_model(model, plan.task, **how) for model in plan.models]
     findings = [finding for part in checked for finding in part.findings]
-    if not all(part.sound for part in checked):
+    if all(part.sound for part in checked):
+        most = min(part.speed or 1.0 for part in checked[1:])
+        findings += check_likelihoods(plan.models, plan.task, seed=seed_of(plan, seed), raise_errors=False, most=int(most)).findings
+    if any(finding.severity == "error" for finding in findings):
         stop("\n".join(str(finding) for finding in findings), 2)
     for finding in findings:
         typer.echo(str(finding), err=True)

@@ -170,11 +170,11 @@ class LikelihoodAgent(Agent, LikelihoodModel):
     """An agent whose choices depend on nothing that is not recorded."""
 
     def log_likelihood(self, parameters: Parameters, behavior: Behavior, designs: Floats, task: Task) -> Floats:
-        theta, kernel = theta_of(self, parameters, len(behavior)), self.at(task).scorer
+        theta, kernel = theta_of(self, parameters, len(task.check(behavior))), self.at(task).scorer
         if kernel is None:
             self._tell(task)
             return np.array([self._replayed(theta[i], behavior[i], designs[i], task) for i in range(len(behavior))])
-        score = kernel.log_likelihood(theta, task.check(behavior), designs, task)
+        score = kernel.log_likelihood(theta, behavior, designs, task)
         wrong = np.flatnonzero(np.isnan(score))
         if len(wrong):
             self._replayed(theta[wrong[0]], behavior[wrong[0]], designs[wrong[0]], task)  # which says what is wrong
@@ -185,7 +185,7 @@ class LikelihoodAgent(Agent, LikelihoodModel):
 
         A trial that was not recorded gets the probabilities that it would have had: the first of them in a block is what comes next.
         """
-        theta, shares = theta_of(self, parameters, len(behavior)), np.zeros((*behavior.shape, int(numbers_of(task)[0])))
+        theta, shares = theta_of(self, parameters, len(task.check(behavior))), np.zeros((*behavior.shape, int(numbers_of(task)[0])))
         for i, block, trial in np.ndindex(behavior.shape):
             if block == trial == 0:
                 person = self.live(dict(zip(self.parameters, theta[i], strict=True)), task)
@@ -292,6 +292,7 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
 
     def make(written: type) -> type[Agent]:
         options = _options(written)
+        _check_free(name, written, [option for option, *_ in options])
         _check_names(name, [*parameters], [option for option, *_ in options])
         roles = Roles(name, _functions(name, written), tuple(parameters), latent, resets)
         _check_latent(roles)
@@ -338,6 +339,18 @@ def _check_names(name: str, parameters: Sequence[str], options: Sequence[str]) -
     twice = {*parameters} & {*options}
     if twice:
         raise ModelError(f"The agent '{name}' has a parameter and an option of one name.", got=", ".join(sorted(twice)))
+
+
+def _check_free(name: str, written: type, options: Sequence[str]) -> None:
+    """What `agent` itself is told, and what models have, is not set by attributes of the class."""
+    for key in ("name", "parameters", "latent", "resets"):
+        if hasattr(written, key) or key in options:
+            what = f"The class of the agent '{name}' sets '{key}', which has no effect there."
+            raise ModelError(what, got=f"{key} in the class", fix=f"@ta.agent(…, {key}=…)")
+    for key in options:
+        if hasattr(LikelihoodAgent, key):
+            what = f"The option '{key}' of the agent '{name}' has the name of something that every agent has."
+            raise ModelError(what, expected="another name", got=key, fix=f"call it '{key}_'")
 
 
 def _options(written: type) -> list[tuple[Any, ...]]:

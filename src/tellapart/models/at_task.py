@@ -17,6 +17,7 @@ from typing import Any, Mapping
 
 import numpy as np
 
+from ..behavior import MOST
 from ..errors import ModelError
 from ..tasks.base import Task
 from ..tasks.environment import NoOutcomes
@@ -28,6 +29,13 @@ from .kernel import Kernel, nothing, numbers_of
 from .roles import Roles, check_responses
 
 MADE = ("begin", "draw", "log_p", "learn", "shares", "read", "valid")
+VALID = {
+    **dict.fromkeys(("categorical", "binary"), "0 <= value < numbers[0] and value == int(value)"),
+    "count": f"0 <= value <= {MOST} and value == int(value)",
+    "real": "np.isfinite(value)",
+    "positive": "0 < value < np.inf",
+}
+"""Which responses of each kind can be recorded as they are: what a participant learns from is what is recorded."""
 
 
 class AtTask:
@@ -112,7 +120,7 @@ class AtTask:
             f"shares(theta, state, {later}, stream)": f"return {shares}",
             # of one type, however it is recorded
             "read(value)": f"return {'float(value)' if kind in ('real', 'positive') else 'int(np.int64(value))'}",
-            "valid(value, numbers)": f"return {'0 <= value < numbers[0]' if kind in ('categorical', 'binary') else 'np.isfinite(value)'}",
+            "valid(value, numbers)": f"return {VALID[kind]}",
         }
         return "".join(f"def {head}:\n    {body}\n" for head, body in functions.items())
 
@@ -136,10 +144,25 @@ class AtTask:
                     read = plain["read"](1)
                     left = plain["learn"](self._middle, state, read, outcome, *now[1:], stream)
                     self._returns_state = left is not None
+                    if left is None and not _changeable(state):
+                        self._refuse_learning("the state is a number, which cannot be changed where it is")
+                    after = state if left is None else left
+                    again = plain["learn"](self._middle, after, read, np.ones_like(outcome), *now[1:], stream)
+                    if (again is None) != (left is None):
+                        self._refuse_learning("it returns a state in some cases and nothing in others")
         except ModelError:
             raise
         except Exception as error:
             raise ModelError(f"'{self.roles.name}' failed.", where=line_of(error), got=words(error), fix="mend that line") from error
+
+    def _refuse_learning(self, why: str) -> None:
+        raise ModelError(
+            f"What the function 'learn' of '{self.roles.name}' learns would be lost.",
+            where=self.roles.where("learn"),
+            expected="nothing returned, if it changes arrays where they are; or always the new state",
+            got=why,
+            fix="let it return the state in every case",
+        )
 
     def _refuse_shares(self, shares: Any) -> None:
         nothing_given = shares.ndim == 0 and shares.item() is None
@@ -150,6 +173,11 @@ class AtTask:
             got="nothing" if nothing_given else str(shares),
             fix="let its last line return them" if nothing_given else "give an array or a list of numbers",
         )
+
+
+def _changeable(state: Any) -> bool:
+    """Is there anything in a state that can be changed where it is?"""
+    return any(map(_changeable, state)) if isinstance(state, tuple) else not (np.isscalar(state) or state is None)
 
 
 def _pair(share: Any) -> Any:

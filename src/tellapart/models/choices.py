@@ -58,6 +58,8 @@ def softmax(values: Any) -> Any:
 def largest(means: Any, sds: Any) -> Any:
     """The probability that each of K independent normal numbers is the largest, (K,); means and standard deviations (K,)."""
     count = means.size
+    if sds.size != count:
+        raise ValueError("as many standard deviations as means")
     shares = np.zeros(count)
     if count == 2:
         apart = (means[1] - means[0]) / np.sqrt(2.0 * (sds[0] ** 2 + sds[1] ** 2))
@@ -180,10 +182,17 @@ def _log_below(z: Any) -> Any:
 
 @nb.njit(cache=True, error_model="numpy")
 def drawn_largest(means: Any, sds: Any, stream: Any) -> Any:
-    """Which of K independent normal numbers is the largest, when they are drawn from `stream`; means and standard deviations (K,)."""
+    """Which of K independent normal numbers is the largest, when they are drawn from `stream`; means and standard deviations (K,).
+
+    -1, which is no choice, if one of them is no number.
+    """
+    if sds.size != means.size:
+        raise ValueError("as many standard deviations as means")
     best, highest = 0, -np.inf
     for k in range(means.size):
         x = means[k] + sds[k] * standard_normal(stream)
+        if np.isnan(x):
+            return -1
         if x > highest:
             best, highest = k, x
     return best

@@ -74,8 +74,8 @@ class LiveParticipant:
         """log p of a response at the present trial; for a response that is a number, its log density."""
         theta, state, *rest = self._now
         value = float(self._call("log_p", theta, state, self._response(responses), *rest))
-        if np.isnan(value) and "choose" in self._agent.roles.functions:
-            self.probabilities()  # which says what is wrong with them
+        if np.isnan(value):
+            self._refuse_density(responses)
         return value
 
     def learn(self, responses: Mapping[str, Any], outcomes: Mapping[str, Any]) -> None:
@@ -83,6 +83,9 @@ class LiveParticipant:
         theta, state, *rest = self._now
         outcome = np.array([float(np.asarray(outcomes[f.name]).item()) for f in self.task.outcomes])
         left = self._call("learn", theta, state, self._response(responses), outcome, *rest, self._stream)
+        if left is None:
+            what = f"The function 'learn' of '{self._agent.name}' returns a state in some cases and nothing in others."
+            raise ModelError(what, where=self._agent.roles.where("learn"), fix="let it return the state in every case")
         self._state = left if self._functions["returns"] else state
         self.trial += 1
 
@@ -107,7 +110,19 @@ class LiveParticipant:
             return self._functions[name](*arguments)
 
     def _response(self, responses: Mapping[str, Any]) -> Any:
-        return self._functions["read"](np.asarray(responses[self.task.responses[0].name]).item())
+        field = self.task.responses[0]
+        value = np.asarray(responses[field.name]).item()
+        if not self._functions["valid"](value, self._numbers):
+            raise ModelError(f"'{self._agent.name}' is told of a '{field.name}' that there is not.", expected=field.allowed, got=value)
+        return self._functions["read"](value)
+
+    def _refuse_density(self, responses: Mapping[str, Any]) -> None:
+        """Say what is wrong where a response has no probability."""
+        if "choose" in self._agent.roles.functions:
+            self.probabilities()
+        what, where = f"The function 'log_density' of '{self._agent.name}' gives no number.", self._agent.roles.where("log_density")
+        got = f"nan for {dict(responses)}, parameters {dict(zip(self._agent.parameters, self._theta.tolist(), strict=True))}"
+        raise ModelError(what, where=where, expected="a number, or -np.inf for what cannot happen", got=got)
 
     def _impossible(self, shares: Floats) -> ModelError:
         """What is wrong with probabilities, and the line that returned them."""

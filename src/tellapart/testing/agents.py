@@ -1,7 +1,7 @@
 """Is this agent fit to be used? What can be said of an agent beyond what is checked of any model, with the line.
 
 Its functions ask for nothing that a participant does not know yet (`models/roles.py` refuses it); participants do not share what they
-remember; to be asked for probabilities is not to learn; what it draws has the probabilities that it says; compiled and
+remember; what it learns is kept; to be asked is not to learn; what it draws has the probabilities that it says; compiled and
 uncompiled it does the same.
 """
 
@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..bandits.model import BanditModel
+from ..behavior import Behavior
 from ..models.agents import Agent, NotCompiled
 from ..models.base import Model
 from ..models.chance import beyond_chance, standardised
+from ..models.failures import Failure
 from ..models.live import LiveParticipant
-from ..models.python import ParticipantModel
+from ..models.python import ParticipantModel, simulate_person
 from ..models.with_priors import shipped_with
 from ..priors import medians, sample_priors
 from ..tasks.base import Task
@@ -35,9 +37,10 @@ def check_agent(model: Model, task: Task, findings: Findings, seed: int) -> None
     agent = shipped_with(model)
     if isinstance(agent, Agent):
         checker = _AgentChecker(agent, model, task, findings, seed)
-        for check in (checker.is_compiled, checker.starts_anew, checker.keeps_to_itself, checker.chooses_without_learning):
+        for check in (checker.is_compiled, checker.starts_anew, checker.keeps_what_it_learns, checker.keeps_to_itself):
             check()
-        checker.draws_as_it_says()
+        for check in (checker.answers_without_learning, checker.draws_as_it_says, checker.does_the_same_compiled):
+            check()
 
 
 def how_it_runs(model: Model, task: Task) -> str:
@@ -85,16 +88,54 @@ class _AgentChecker:
             what = f"A participant of '{self.name}' does something else once others have taken part."
             self.findings.error(what, fix, where=self.agent.roles.where(role))
 
-    def chooses_without_learning(self) -> None:
-        if "choose" not in self.agent.roles.functions:
+    def keeps_what_it_learns(self) -> None:
+        """Numbers beside arrays change only in a state that `learn` returns."""
+        roles, state = self.agent.roles, self._begun(0)._state
+        numbers = isinstance(state, tuple) and any(np.isscalar(part) for part in state)
+        if "learn" in roles.functions and numbers and not roles.latent and not self.agent.at(self.task).plain["returns"]:
+            what = f"The function 'learn' of '{self.name}' returns nothing, so the numbers in its state stay what they were."
+            fix = "return the new state, or keep in arrays what changes; what is to stay can be an option"
+            self.findings.warning(what, fix, where=roles.where("learn"))
+
+    def answers_without_learning(self) -> None:
+        """Nothing but `learn` changes the state: a participant may be asked more than once, and nobody records that it was."""
+        roles, rng, person, responses = self.agent.roles, np.random.default_rng(23), self._begun(0), dict[str, Any]()
+        words = {"choose": "be asked for its probabilities", "respond": "respond", "log_density": "be asked for a density"}
+        for _ in range(TRIALS):
+            asks = {
+                "choose": person.probabilities,
+                "respond": lambda: responses.update(person.respond()),
+                "log_density": lambda: person.log_probability(responses),
+            }
+            for role, ask in asks.items():
+                before = _told(person._state)
+                if role in roles.functions or role == "respond":
+                    ask()
+                if role in roles.functions and _told(person._state) != before and not (roles.latent and role == "respond"):
+                    fix = "work on a copy, state.copy(), and change the state in `learn` alone: a participant may be asked more than once"
+                    what = f"To {words[role]} changes the state of '{self.name}'."
+                    self.findings.error(what, fix, where=roles.where(role))
+                    return
+            person.learn(*self._trial(responses, rng))
+
+    def does_the_same_compiled(self) -> None:
+        """Compiled code knows no whole numbers beyond 64 bits, and no division by zero; two participants are no rounding error."""
+        kernel = self.agent.at(self.task).simulator
+        if kernel is None or not self.findings.sound:
             return
-        person = self._begun(0)
-        before = plain(person._state)
-        person.probabilities()
-        if plain(person._state) != before:
-            fix = "work on a copy, state.copy(), and change the state in `learn` alone: a participant may be asked more than once"
-            what = f"To be asked for its probabilities changes the state of '{self.name}'."
-            self.findings.error(what, fix, where=self.agent.roles.where("choose"))
+        theta, seeds = np.array([[*person.values()] for person in self.people]).reshape(PEOPLE, -1), np.arange(PEOPLE)
+        try:
+            compiled, failed = kernel.simulate(theta, self.designs, seeds, self.task)
+        except Exception:  # who fails is told of where participants are simulated
+            return
+        written = [simulate_person(self.agent, (person, self.designs[i], i), self.task) for i, person in enumerate(self.people)]
+        others = [i for i in range(PEOPLE) if not failed[i] and not _same(compiled[[i]], written[i])]
+        if len(others) > 1:
+            first = written[others[0]]
+            fix = "keep whole numbers below 2**63, divide by nothing that can be 0, and let the state keep its kind: 0.0, not 0"
+            what, got = f"'{self.name}' does something else when it is compiled.", f"{len(others)} of {PEOPLE} participants"
+            told = (f"{got}; in plain Python: {first.error}", first.where) if isinstance(first, Failure) else (got, None)
+            self.findings.error(what, fix, where=told[1], got=told[0])
 
     def draws_as_it_says(self) -> None:
         """An agent that has both `respond` and `choose` draws with the probabilities that it says."""
@@ -130,7 +171,7 @@ class _AgentChecker:
         for _ in range(TRIALS):
             responses = person.respond()
             person.learn(*self._trial(responses, rng))
-            told.append([{name: float(value) for name, value in responses.items()}, plain(person._state)])
+            told.append([{name: float(value) for name, value in responses.items()}, _told(person._state)])
         return told
 
     def _trial(self, responses: dict[str, Any], rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, float]]:
@@ -140,6 +181,18 @@ class _AgentChecker:
         return responses, {
             name: float(rng.random() if kind in ("real", "positive") else rng.integers(0, end)) for name, (kind, end) in kinds.items()
         }
+
+
+def _told(state: Any) -> str:
+    """A state in words: what is no number is the same as itself."""
+    return repr(plain(state))
+
+
+def _same(one: Behavior, other: Behavior | Failure) -> bool:
+    """Is it the same participant, up to rounding?"""
+    if isinstance(other, Failure):
+        return False
+    return all(np.allclose(values, other.fields[name], rtol=1e-6) for name, values in one.fields.items())
 
 
 def _arrays(state: Any) -> list[Any]:

@@ -26,6 +26,8 @@ from ..tasks.sampling import sample, spread
 from ..tasks.scaling import from_unit, to_unit
 from .agents import check_agent, how_it_runs
 from .findings import Checked, Findings
+from .likelihoods import PEOPLE as JUDGED
+from .likelihoods import miscalibrations
 from .rules import departures_from_law, unrecorded_effects
 
 SECONDS = 1.0
@@ -216,16 +218,14 @@ class _ModelChecker:
             self.findings.warning(f"'{self.name}' does not treat blocks alike, as the task declares (blocks).", consequence)
 
     def _likelihood_fits(self) -> None:
-        """The likelihood of simulated data is finite and, on average, largest at the parameters that made them (Gibbs' inequality)."""
+        """The likelihood of simulated data is finite, and tells which of two sets of parameters made them as surely as it says."""
         if not isinstance(self.model, LikelihoodModel):
             return
-        n = min(self.n, 400)
+        n = min(self.n, JUDGED)
         model, draws, designs = self.model, self._draws(n), self._designs(n)
         behavior = self._simulate(draws, designs, 12)
         try:
             own = np.asarray(model.log_likelihood(draws, behavior, designs, self.task))
-            others = {name: np.roll(values, 1) for name, values in draws.items()}
-            other = np.asarray(model.log_likelihood(others, behavior, designs, self.task))
         except Exception as error:
             self.findings.error(f"The likelihood of '{self.name}' failed.", "mend that line", where=line_of(error), got=words(error))
             return
@@ -236,10 +236,10 @@ class _ModelChecker:
             fix, got = "simulator and likelihood disagree about what can happen", f"{(~np.isfinite(own)).sum()} of {n}"
             self.findings.error(f"The likelihood of '{self.name}' calls its own data impossible.", fix, got=got)
         else:
-            gain = own - np.maximum(other, -1e6)
-            if standardised(gain.sum(), np.square(gain).sum()) < -5.0:
-                what = f"The likelihood of '{self.name}' prefers wrong parameters to those that made the data."
-                self.findings.error(what, "compare it with `simulate`")
+            for statistic, z in list(miscalibrations((model, model), self.task, self.seed, n).items())[:1]:
+                what = f"The likelihood of '{self.name}' contradicts its simulator."
+                fix = "compare it with what is simulated; are all factors there that a parameter enters?"
+                self.findings.error(what, fix, got=f"{statistic} (z = {z:.0f})")
 
     def _can_be_sent_away(self) -> None:
         import cloudpickle
