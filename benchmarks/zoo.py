@@ -275,19 +275,31 @@ def measured(kept: dict[str, Any]) -> str:
 
 
 def answer(ordered: list[tuple[str, Any]]) -> list[str]:
-    """For which questions the design matters, in two sentences: gains beyond twice their error, and the others."""
-    clear = [(name, row) for name, row in ordered if row["gain"]["share"] > 2 * row["gain"]["se"]]
-    others = [(name, row) for name, row in ordered if (name, row) not in clear]
+    """For which questions the design matters, in three sentences: clear gains of a tenth or more, the other clear ones, the rest."""
+    clear = [(name, row) for name, row in ordered if is_clear(row)]
+    others = [(name, row) for name, row in ordered if not is_clear(row)]
     if not clear:
         return ["No gain is beyond twice its error."]
-    most = "; ".join(f"*{CASES[name].words}* ({words(CASES[name].task)}: {gain(row)})" for name, row in clear[:3])
+    large = sum(row["gain"]["share"] >= 0.1 for _, row in clear) or 1
+    most = "; ".join(f"*{CASES[name].words}* ({words(CASES[name].task)}: {gain(row)})" for name, row in clear[:large])
     some = "" if len(ordered) == len(CASES) else f", of the {len(ordered)} questions that have been measured,"
     lines = [f"Choosing the design is worth most{some} for: {most}."]
+    if clear[large:]:
+        lines += ["", f"It is worth less, and clearly something, for: {gains(clear[large:])}."]
     if others:
         upper = max(row["gain"]["share"] + 2 * row["gain"]["se"] for _, row in others)
-        named = "; ".join(f"*{CASES[name].words}* ({gain(row)})" for name, row in others)
-        lines += ["", f"No clear gain was found, and none above {upper:.0%} with twice its error, for: {named}."]
+        told_of = f"{gains(others)}. With twice its error added, none of these is above {upper:.0%}."
+        lines += ["", f"The gain is not clear, no larger than twice its error, for: {told_of}"]
     return lines
+
+
+def gains(rows: list[tuple[str, Any]]) -> str:
+    return "; ".join(f"*{CASES[name].words}* ({gain(row)})" for name, row in rows)
+
+
+def is_clear(row: dict[str, Any]) -> bool:
+    """Is the gain larger than twice its error?"""
+    return bool(row["gain"]["share"] > 2 * row["gain"]["se"])
 
 
 def better_by_search(rows: dict[str, Any]) -> list[str]:
@@ -342,7 +354,9 @@ def by_gain(rows: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def gain(row: dict[str, Any]) -> str:
-    return f"{row['gain']['share']:+.0%} ± {row['gain']['se']:.0%}"
+    share, se = row["gain"]["share"], row["gain"]["se"]
+    digits = 0 if abs(share) >= 0.1 else 1
+    return f"{share:+.{digits}%} ± {se:.{digits}%}" if se else "none at all"
 
 
 def told(value: dict[str, Any], digits: int = 2) -> str:
@@ -357,7 +371,7 @@ def words(task: Any) -> str:
 
 
 def picture(rows: dict[str, Any]) -> None:
-    """How many times as much the best design tells as customary ones, the largest gain on top."""
+    """How many times as much the best design tells as customary ones, the largest gain on top, those that are not clear in grey."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -368,13 +382,15 @@ def picture(rows: dict[str, Any]) -> None:
     figure, axes = plt.subplots(figsize=(9.5, 0.32 * len(ordered) + 0.9), layout="constrained")
     ratios, errors = (np.array([row["gain"][key] for _, row in ordered]) for key in ("share", "se"))
     axes.axvline(1.0, color="0.75", linewidth=1, zorder=1)
-    axes.errorbar(1.0 + ratios, range(len(ordered)), xerr=2 * errors, fmt="o", color="tab:blue", zorder=2)
+    places, clear = np.arange(len(ordered)), np.array([is_clear(row) for _, row in ordered])
+    for which, color in ((clear, "tab:blue"), (~clear, "0.6")):
+        axes.errorbar(1.0 + ratios[which], places[which], xerr=2 * errors[which], fmt="o", color=color, zorder=2)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator([0.5, 0.7, 1, 1.4, 2, 3, 4, 6, 8]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_yticks(range(len(ordered)), [f"{CASES[name].words} ({gain(row)})" for name, row in ordered], fontsize=8)
-    axes.set_xlabel("times what customary designs tell, ± 2 standard errors", fontsize=8)
+    axes.set_xlabel("times what customary designs tell\n± 2 standard errors; grey: no clear gain", fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     with matplotlib.rc_context({"svg.hashsalt": "zoo"}):
         figure.savefig(PICTURE, metadata={"Date": None})

@@ -155,6 +155,21 @@ MISTAKES = {
             "The key 'convetion' is unknown.",
             "'convention'",
         ),
+        in_study(
+            "an option that other models have",
+            '"aeg"',
+            '"q-learning"\nnoise = 0.2',
+            "The key 'noise' is unknown.",
+            "choose one of: first_value",
+        ),
+        in_study(
+            "a Kalman filter without noise",
+            '"aeg"',
+            '"kalman-ucb"\nnoise = 0',
+            "The 'noise' of a Kalman filter must be a number above 0.",
+            "line 10, [[models]]",
+        ),
+        in_study("a favourite that is no arm", '"aeg"', '"biased-random"\nfavourite = 3', "'favourite'", "must be one of the arms"),
         in_study("an unknown task", '"bernoulli-bandit"', '"bandits"', "The task 'bandits' is unknown.", "bernoulli-bandit"),
         in_study("a negative seed", 'goal = "discriminate"', "seed = -1", "'seed'", "greater than or equal to 0"),
         in_study(
@@ -364,6 +379,11 @@ MISTAKES = {
             "a folder that is not there",
             ("The output cannot be written.",),
             command=("simulate", "STUDY", "--design", DESIGN, "--n", "5", "--out", "/no/such/folder/data.csv"),
+        ),
+        Mistake(
+            "a simulation without a design",
+            ("This study has no design yet.", "or give one with --design"),
+            command=("simulate", "STUDY", "--n", "5", "--out", "OUT"),
         ),
         Mistake(
             "a posterior before a design",

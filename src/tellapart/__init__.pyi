@@ -1,6 +1,18 @@
 """The public names of `tellapart`, and where they are defined. This list is read by type checkers, and by `__init__.py`."""
 
 from .bandits.aeg import AEG as AEG
+from .bandits.agents.biased_random import BiasedRandom as BiasedRandom
+from .bandits.agents.choice_kernel import ChoiceKernel as ChoiceKernel
+from .bandits.agents.kalman_hybrid import KalmanHybrid as KalmanHybrid
+from .bandits.agents.kalman_softmax import KalmanSoftmax as KalmanSoftmax
+from .bandits.agents.kalman_thompson import KalmanThompson as KalmanThompson
+from .bandits.agents.kalman_ucb import KalmanUCB as KalmanUCB
+from .bandits.agents.q_learning import QLearning as QLearning
+from .bandits.agents.q_learning_forgetting import QLearningForgetting as QLearningForgetting
+from .bandits.agents.q_learning_sticky import QLearningSticky as QLearningSticky
+from .bandits.agents.q_learning_two_rates import QLearningTwoRates as QLearningTwoRates
+from .bandits.agents.rescorla_wagner_kernel import RescorlaWagnerKernel as RescorlaWagnerKernel
+from .bandits.agents.win_stay_lose_shift import WinStayLoseShift as WinStayLoseShift
 from .bandits.bernoulli import BernoulliBandit as BernoulliBandit
 from .bandits.budget import BudgetBandit as BudgetBandit
 from .bandits.game import BanditGame as BanditGame

@@ -63,7 +63,7 @@ def counted(n: int, noun: str) -> str:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The usual fix for a misspelt word: the closest known one, or the list of all of them."""
     known = sorted(known)
-    close = get_close_matches(str(word).lower(), known, n=1, cutoff=0.5)
+    close = get_close_matches(str(word).lower(), known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
     return f"choose one of: {', '.join(known)}" if known else None

@@ -31,6 +31,7 @@ from .progress import Clock, Progress, unheard
 from .result import DesignResult, evaluate_designs
 from .search.base import Found, Job
 from .study import Study, settings_of
+from .tasks.space import Floats
 from .threads import available_cores
 from .workers import Workers, simulating_with
 
@@ -163,6 +164,15 @@ def find_design(
         fresh: Begin anew, whatever the folder holds.
     """
     return Run.open(study, path, fresh=fresh).design(workers=workers, progress=progress)
+
+
+def recommended(study: Study, path: str | Path) -> Floats:
+    """The design that a finished run recommends, without loading its networks."""
+    try:
+        return study.task.design_space.check(Run.finished(study, path).folder.read("result.json")["design"])
+    except RunError as error:
+        fix = f"{error.fix}; or give one with --design"
+        raise RunError(error.what, where=error.where, expected=error.expected, got=error.got, fix=fix) from None
 
 
 def describe(study: Study) -> dict[str, Any]:

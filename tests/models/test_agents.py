@@ -545,6 +545,30 @@ def test_an_agent_that_cannot_be_compiled_runs_as_it_is_and_says_which_line(monk
     assert any(f"line {line}" in (finding.where or "") for finding in checked.findings)
 
 
+def test_rules_that_are_not_compiled_are_what_is_to_be_compiled(monkeypatch):
+    monkeypatch.setattr("tellapart.testing.models.SECONDS", 0.1)
+    monkeypatch.setattr(ta.BernoulliBandit.rules, "compiled", None)
+    findings = check_model(ta.QLearning(), ta.BernoulliBandit(arms=2, blocks=1, trials=3)).findings
+    assert [finding.fix.partition(":")[0] for finding in findings] == ["give BernoulliArms its rules a second time, compiled"]
+
+
+def test_options_can_be_refused():
+    @ta.agent(name="picky", parameters=UNIT)
+    class Picky:
+        share: float = 0.5
+
+        def __post_init__(self):
+            if not 0 <= self.share <= 1:
+                raise ta.StudyError("The 'share' must be from 0 to 1.", got=self.share, key="share")
+
+        def choose(self):
+            return [self.a * self.share, 1 - self.a * self.share, 0.0]
+
+    assert Picky(share=0.3).share == 0.3
+    with pytest.raises(ta.StudyError, match="from 0 to 1"):
+        Picky(share=2.0)
+
+
 def test_the_line_is_the_users_also_where_the_compiler_gave_up_inside_of_a_library():
     @ta.agent(name="counter", parameters=UNIT)
     class Counter:

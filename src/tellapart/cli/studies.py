@@ -14,7 +14,7 @@ from ..errors import counted
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import argument, command, option, show, stop
-from .options import DesignText, Participants, Seed, StudyPath, design_of, finished_run, named_model, read_study, rng_of, seed_of
+from .options import DesignText, Participants, Seed, StudyPath, design_of, named_model, read_study, rng_of, run_folder, seed_of
 from .tables import AS_IT_IS, TableOptions, read_people
 
 if TYPE_CHECKING:
@@ -134,10 +134,11 @@ def simulate(
       tellapart simulate examples/bandit --design "0,0,0.6; 1,1,0" --n 300 --out data.csv
     """
     from ..models.simulation import simulate_models
+    from ..run import recommended
 
     plan = read_study(study)
     question, wanted = plan.question, design_of(plan, design)
-    wanted = finished_run(study)[1].design if wanted is None else wanted
+    wanted = recommended(plan, run_folder(study)) if wanted is None else wanted
     models, prior = ([named_model(plan, model)], None) if model else (question.models, question.prior)
     with written_whole(out) as temporary, progress_bar("simulating") as report:
         simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed), prior=prior, on_error=question.on_error)

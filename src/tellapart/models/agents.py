@@ -279,6 +279,8 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
         respond(self, state, stream, …)                  draws the response, see `models/streams.py`
         log_density(self, state, response, …)            its log density
 
+    A class that has `__post_init__(self)` can refuse options there, where `self` has the options only.
+
     The decorated name is a model class: write `use = "models:QLearning"` in a study file, `QLearning()` in Python.
 
     Arguments:
@@ -298,6 +300,7 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
         _check_latent(roles)
         base = LikelihoodAgent if roles.has_likelihood else Agent
         body = {"name": name, "parameters": dict(parameters), "roles": roles, "__doc__": written.__doc__}
+        body |= {"__post_init__": written.__post_init__} if hasattr(written, "__post_init__") else {}
         kind = make_dataclass(written.__name__, options, bases=(base,), namespace=body, frozen=True)
         kind.__module__, kind.__qualname__ = written.__module__, written.__qualname__
         return kind

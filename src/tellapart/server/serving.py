@@ -18,11 +18,10 @@ import numpy as np
 import uvicorn
 from fastapi import FastAPI
 
-from ..errors import RunError, StudyError
+from ..errors import StudyError
 from ..progress import Progress
-from ..run import Run
+from ..run import Run, recommended
 from ..study import Study, study_file
-from ..tasks.space import Floats
 from ..tasks.text import parse_design
 from .app import create_app
 from .database import Database, sqlite_file, sqlite_url
@@ -79,15 +78,6 @@ def decide_first_blocks(plan: Plan) -> None:
         for block in first:
             design = np.concatenate([condition.design[[block]], np.delete(condition.design, block, 0)])
             plan.policy(plan.task.nothing(1), design, 0)
-
-
-def recommended(study: Study, run: Path) -> Floats:
-    """The design that a finished run recommends, without loading its networks."""
-    try:
-        return study.task.design_space.check(Run.finished(study, run).folder.read("result.json")["design"])
-    except RunError as error:
-        fix = f"{error.fix}; or give one with --design"
-        raise RunError(error.what, where=error.where, expected=error.expected, got=error.got, fix=fix) from None
 
 
 def open_database(folder: Path, url: str | None = None, must_exist: bool = False) -> Database:

@@ -68,6 +68,8 @@ class _AgentChecker:
         place = re.match(r"(.+?, line \d+): (.*)", reason)
         where, got = (place[1], place[2]) if place else (None, reason)
         fix = "write that line with numbers, arrays, tuples and loops; see docs/reference/agents.md for what can be compiled"
+        if self.agent.at(self.task).rules is None:
+            fix = f"give {self.task.rules.__name__} its rules a second time, compiled: docs/reference/agents.md, What can be compiled"
         self.findings.warning(f"'{self.name}' is not compiled: it runs as plain Python, which is slow.", fix, where=where, got=got)
         warnings.simplefilter("ignore", NotCompiled)  # it has been said
 

@@ -20,6 +20,8 @@ class BiasedRandom:
     favourite: int = 0
 
     def choose(self, arms):
+        if not 0 <= self.favourite < arms:
+            raise ta.ModelError("The 'favourite' of 'biased-random' must be one of the arms, counted from 0.")
         shares = np.full(arms, (1.0 - self.bias) / (arms - 1))
         shares[self.favourite] = self.bias
         return shares

@@ -15,7 +15,7 @@ from .values import Values
     name="q-learning-forgetting",
     parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3), "forgetting": ta.Uniform(0, 1)},
 )
-class ForgettingQLearning(Values):
+class QLearningForgetting(Values):
     """A learning rate alpha, an inverse temperature beta, and a rate of forgetting."""
 
     def learn(self, state, choice, reward):

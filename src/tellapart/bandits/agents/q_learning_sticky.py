@@ -14,7 +14,7 @@ import tellapart as ta
     name="q-learning-sticky",
     parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3), "stickiness": ta.Normal(0, 1.5)},
 )
-class StickyQLearning:
+class QLearningSticky:
     """A learning rate alpha, an inverse temperature beta, and a tendency to repeat, or if it is negative, to alternate.
 
     Arguments:

@@ -8,11 +8,12 @@ from shlex import quote
 from typing import Any, Sequence
 
 from ...errors import DataError, counted, nearest
+from ...run import recommended
 from ...study import Study, study_file
 from ...tasks.text import parse_design
 from ..collected import Collected, collect
 from ..plan import make_plan
-from ..serving import open_database, recommended
+from ..serving import open_database
 from .design import write_conditions, write_json
 from .jspsych import write_folder
 from .psychds import write_psychds
