@@ -27,16 +27,21 @@ import time
 import numpy as np
 import tellapart as ta
 
+def staying(p, rng, task):
+    leaves = rng.random((task.blocks, task.trials)) > p
+    leaves[:, 0] = rng.random(task.blocks) < 0.5
+    return leaves.cumsum(1) % 2
+
 @ta.model(name="slow", parameters={"p": ta.Uniform(0, 1)})
 def slow(parameters, design, rng, task, *, seconds: float = 0.0):
     time.sleep(seconds)
-    choice = rng.random((task.blocks, task.trials)) < parameters["p"]
-    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice.astype(int), 1)}
+    choice = staying(parameters["p"], rng, task)
+    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice, 1)}
 
 @ta.model(name="other", parameters={"p": ta.Uniform(0, 1)})
 def other(parameters, design, rng, task):
-    choice = rng.random((task.blocks, task.trials)) < parameters["p"] ** 2
-    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice.astype(int), 1)}
+    choice = staying(parameters["p"] ** 2, rng, task)
+    return {"choice": choice, "reward": rng.random(choice.shape) < np.take_along_axis(design, choice, 1)}
 """
 
 STUDY = """
@@ -60,6 +65,7 @@ finalists = 2
 finalist_simulations = 100
 baselines = 2
 """
+"""Both models treat the arms alike: of one that does not, a search makes sure with thousands of simulations more."""
 
 
 @pytest.fixture(scope="module")
