@@ -11,9 +11,11 @@ from tellapart.adaptive.belief import Said, belief_after, value_of
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.codes import Codes
 from tellapart.adaptive.gain import Outlook
+from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.policy import Policy
 from tellapart.behavior import Behavior
 from tellapart.question import Question
+from tellapart.search.amortized import Amortized
 
 GRID = np.linspace(-3, 3, 61)
 LATTICE = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 161), indexing="ij"), -1)
@@ -70,6 +72,27 @@ def test_the_law_is_the_likelihood(which_model, model):
     with torch.no_grad():
         law = answers.laws[m](torch.from_numpy(z.astype(np.float32)), answers.described(GRID[:, None], 0)[:, None]).exp()[..., 1].numpy()
     assert np.abs(law - exact_yes(model(), GRID, z)).mean() < 0.02
+
+
+def test_laws_that_are_learned_are_kept_when_learning_is_stopped(tmp_path):
+    question, heard = Question((steep(), flat()), "discriminate"), []
+
+    def learn(folder, stopped=""):
+        def hear(done, total, stage="", detail=""):
+            heard.append(detail)
+            if detail == stopped:
+                raise KeyboardInterrupt
+
+        folder.mkdir(exist_ok=True)
+        Learning(Signals(), question, Amortized(), 1, folder, steps=3).policy(np.zeros((6, 1)), None, hear)
+        return (folder / "answers.safetensors").read_bytes()
+
+    once = learn(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        learn(tmp_path / "stopped", "flat")
+    assert learn(tmp_path / "stopped") == once
+    assert heard == ["steep", "flat", "steep", "flat", "flat"]
+    assert [file.name for file in sorted(tmp_path.glob("*/*"))] == ["answers.safetensors"] * 2
 
 
 def exact_weights(model, z, signals, answers):

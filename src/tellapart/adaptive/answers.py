@@ -103,20 +103,19 @@ def prior_points(parameters: int) -> Floats:
     return np.asarray(ndtri(np.clip(unit, 1e-9, 1 - 1e-9)))
 
 
-def learn_answers(answers: Answers, steps: int = STEPS, progress: Progress = unheard) -> None:
-    """Learn the laws of all models, each in so many steps of training."""
-    for m, model in enumerate(answers.question.models):
-        law = answers.laws[m]
-        optimizer = Muon(law.parameters(), RATE)
-        for step in range(steps):
-            optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
-            z, x, code = _simulated(answers, m, step, hard=step > steps // 10)
-            loss = nn.functional.nll_loss(law(z, x), code)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            if step % 50 == 0:
-                progress(m * steps + step, len(answers.laws) * steps, "learning how people answer", model.name)
+def learn_law(answers: Answers, m: int, steps: int = STEPS, progress: Progress = unheard) -> None:
+    """Learn the law of model number `m` in so many steps of training."""
+    law, name = answers.laws[m], answers.question.models[m].name
+    optimizer = Muon(law.parameters(), RATE)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
+        z, x, code = _simulated(answers, m, step, hard=step > steps // 10)
+        loss = nn.functional.nll_loss(law(z, x), code)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if step % 50 == 0:
+            progress(m * steps + step, len(answers.laws) * steps, "learning how people answer", name)
 
 
 def _simulated(answers: Answers, m: int, step: int, hard: bool) -> tuple[Tensor, Tensor, Tensor]:

@@ -9,6 +9,7 @@ that does, from which participants are drawn that are like the one who takes par
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from ..estimators.base import Estimator
     from .answers import Answers
 
-ANSWERS, PARAMETERS, TRAINING = "answers.safetensors", "parameters.safetensors", "parameters-training.safetensors"
-"""What is kept in the run folder; the last one while the second network is learned, so that this goes on where it was stopped."""
+ANSWERS, PARAMETERS = "answers.safetensors", "parameters.safetensors"
+"""What is kept in the run folder."""
+
+LAW, TRAINING = "answers-{}.safetensors", "parameters-training.safetensors"
+"""What is kept while it is learned, so that this goes on where it was stopped: the law of each model, and the second network."""
 
 UNFINISHED = 0.5
 """The share of participants of whom the second network sees the first blocks only."""
@@ -91,11 +95,20 @@ class Learning:
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
         """The law of answers."""
-        from .answers import STEPS, Answers, learn_answers
+        from .answers import Answers
 
         answers = Answers(self.task, self.question, codes, self.seed)
-        self._once(ANSWERS, answers, lambda: learn_answers(answers, self.steps or STEPS, progress))
+        self._once(ANSWERS, answers, lambda: self._learn_answers(answers, progress))
+        for m in range(len(answers.laws)):
+            self._forget(LAW.format(m))
         return answers.eval()
+
+    def _learn_answers(self, answers: Answers, progress: Progress) -> None:
+        """Learn the laws of all models, or those that are not learned yet."""
+        from .answers import STEPS, learn_law
+
+        for m, law in enumerate(answers.laws):
+            self._once(LAW.format(m), law, partial(learn_law, answers, m, self.steps or STEPS, progress))
 
     def _state(self, estimator: Estimator, complete: Question, progress: Progress) -> Estimator:
         """A network for the model and all parameters, which reads what a trained one pools."""
@@ -108,8 +121,7 @@ class Learning:
             torch.manual_seed(self.seed)
             network = PosteriorEstimator(complete, FrozenEncoder(estimator.encoder)).to(estimator.device)
         self._once(PARAMETERS, network, lambda: self._learn_parameters(network, progress))
-        if self.folder:
-            (self.folder / TRAINING).unlink(missing_ok=True)
+        self._forget(TRAINING)
         return network
 
     def _learn_parameters(self, network: Estimator, progress: Progress) -> None:
@@ -145,6 +157,11 @@ class Learning:
         learn()
         if file is not None:
             save_weights(file, network)
+
+    def _forget(self, name: str) -> None:
+        """Delete what was kept of learning that is finished."""
+        if self.folder is not None:
+            (self.folder / name).unlink(missing_ok=True)
 
     def _checked(self, estimator: Estimator | None) -> Estimator:
         """The network of the run, which must know every design and unfinished participants, and give the posterior."""
