@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..behavior import Behavior
+from ..errors import DesignError
 from ..progress import Progress, unheard
 from ..question import Question
 from ..tasks.base import Task
@@ -89,7 +90,11 @@ class Policy:
     def _one(self, behavior: Behavior, designs: Floats, block: int) -> Decision | None:
         if block >= self.task.blocks:
             return None
-        known, prospects, candidates, planned, rng = self._looking(behavior, designs, block)
+        try:
+            known, prospects, candidates, planned, rng = self._looking(behavior, designs, block)
+        except DesignError as error:
+            where, fix = f"participant {behavior.participants[0]}", "mend what the data say that they were run at, or leave them out"
+            raise DesignError(error.what, where=where, expected=error.expected, got=error.got, fix=fix) from None
         best = best_row(prospects, candidates, planned, self.way.effort, rng)
         row, shares = tuple(float(value) for value in best.row), tuple(float(share) for share in known.probabilities)
         return Decision(str(behavior.participants[0]), block, row, best.gain, best.planned, best.over_planned, shares)

@@ -58,7 +58,9 @@ def next(
             temporary.write_text(text, "utf-8")
     lines = [_line(plan, label, decision) for label, decision in zip(people.behavior.participants, decisions, strict=True)]
     lines += ["the same bytes as in " + str(replay)] if replay is not None else []
-    show(listed(decisions), "\n".join(lines))
+    doubts = result.next_doubts()
+    lines += [doubts] if doubts else []
+    show({**listed(decisions), "doubts": doubts}, "\n".join(lines))
 
 
 @command
