@@ -6,6 +6,7 @@ import torch
 from scipy.stats import binom, hypergeom
 from yes_no import Signals, any_slope, exact_yes, flat, knowing, steep
 
+import tellapart as ta
 from tellapart.adaptive import belief as belief_module
 from tellapart.adaptive.belief import Said, belief_after, value_of
 from tellapart.adaptive.by_answers import ByAnswers
@@ -93,6 +94,18 @@ def test_laws_that_are_learned_are_kept_when_learning_is_stopped(tmp_path):
     assert learn(tmp_path / "stopped") == once
     assert heard == ["steep", "flat", "steep", "flat", "flat"]
     assert [file.name for file in sorted(tmp_path.glob("*/*"))] == ["answers.safetensors"] * 2
+
+
+def test_the_law_knows_which_block_it_is_where_a_model_does():
+    """The task says that blocks can change places, and somebody who gets tired does not agree."""
+
+    def tired(parameters, designs, rng, task):
+        yes = parameters["p"][:, None] * 0.5 ** np.arange(task.blocks)
+        return {"yes": rng.random((len(designs), task.blocks, task.trials)) < yes[..., None]}
+
+    models = (ta.model(name="tired", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)(tired)(), steep())
+    policy = Learning(Signals(), Question(models, "discriminate"), Amortized(), 1, steps=1).policy(np.zeros((6, 1)), None)
+    assert policy.way.answers.ordered
 
 
 def exact_weights(model, z, signals, answers):

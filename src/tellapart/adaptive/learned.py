@@ -18,12 +18,13 @@ import numpy as np
 from ..errors import StudyError
 from ..groups.memory import check_memory, goes_on
 from ..models.simulation import Simulations
+from ..models.symmetry import broken_symmetries
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
 from ..search.learning import Mixture, stored
 from ..tasks.base import Task
-from ..tasks.space import Floats
+from ..tasks.space import Floats, Symmetry
 from ..workers import one_thread
 from .codes import Codes
 from .policy import Policy, Way
@@ -91,13 +92,20 @@ class Learning:
         estimator = self._checked(estimator)
         complete = everything(self.question)
         state = estimator if complete == self.question else self._state(estimator, complete, progress)
-        return ByContinuations(estimator, state, self.seed)
+        return ByContinuations(estimator, state, self.seed, self._symmetry)
+
+    @property
+    def _symmetry(self) -> Symmetry:
+        """What the task declares and no model breaks."""
+        declared = self.task.design_space.symmetry
+        broken = [broken_symmetries(model, self.task, self.seed, n=200) for model in self.question.models]
+        return Symmetry(*(getattr(declared, kind) and not any(getattr(one, kind) for one in broken) for kind in ("columns", "blocks")))
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
         """The law of answers."""
         from .answers import Answers
 
-        answers = Answers(self.task, self.question, codes, self.seed)
+        answers = Answers(self.task, self.question, codes, self.seed, self._symmetry)
         self._once(ANSWERS, answers, lambda: self._learn_answers(answers, progress))
         for m in range(len(answers.laws)):
             self._forget(LAW.format(m))

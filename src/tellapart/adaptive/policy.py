@@ -103,7 +103,8 @@ class Policy:
         self, behavior: Behavior, designs: Floats, block: int
     ) -> tuple[Belief, Prospects, Candidates, Floats, np.random.Generator]:
         """What a decision for one participant rests on: the belief, what blocks would tell, those that may be, and the planned one."""
-        past, candidates = first_blocks(behavior, block), Candidates(self.task, np.ascontiguousarray(designs[:block]))
+        past = first_blocks(behavior, block)
+        candidates = Candidates(self.task, np.ascontiguousarray(designs[:block]), self.way.symmetry.columns)
         known = self.way.belief(past, designs, block)
         belief, question = (known, self.way.question) if self.rule is None else self.rule(known, block)
         rng = np.random.default_rng([self.way.seed, 86, block])

@@ -96,7 +96,8 @@ def second_stage(way: Way, plan: Floats, m: int, blocks: int) -> Floats:
     """What the second stage of all participants of a model repeats: the row that is best after the prior alone, (V,)."""
     belief = way.belief(way.task.nothing(1), plan, 0)
     belief = replace(belief, probabilities=np.eye(len(belief.probabilities))[m])
-    candidates, rng = Candidates(way.task, np.ascontiguousarray(plan[:blocks])), np.random.default_rng([way.seed, 87, m])
+    candidates = Candidates(way.task, np.ascontiguousarray(plan[:blocks]), way.symmetry.columns)
+    rng = np.random.default_rng([way.seed, 87, m])
     prospects = way.prospects(belief, way.task.nothing(1), candidates, everything(way.question))
     return winner(prospects, finalists(prospects, candidates, way.effort, rng))
 
