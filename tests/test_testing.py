@@ -159,16 +159,31 @@ def blockwise(p, q, designs, rng, task):
     return (first + np.cumsum(moves, axis=-1)) % 3
 
 
+@ta.agent(name="remembers", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)}, resets=False)
+class Remembers:
+    """Goes on with what it learned of an arm in the block before."""
+
+    def start(self, arms):
+        return np.full(arms, 0.5)
+
+    def choose(self, state):
+        return ta.softmax(self.beta * state)
+
+    def learn(self, state, choice, reward):
+        state[choice] += self.alpha * (reward - state[choice])
+
+
 @pytest.mark.parametrize(
     ("model", "broken"),
     [
         (model_of(side_bias), ta.Symmetry(columns=True)),
         (learner(bias=0.7), ta.Symmetry(columns=True)),
         (model_of(blockwise), ta.Symmetry(blocks=True)),
+        (Remembers(), ta.Symmetry(columns=True, blocks=True)),
         (learner(), ta.Symmetry()),
         (ta.GLS(), ta.Symmetry()),
     ],
-    ids=["side bias", "likes arm 2", "later blocks", "none", "gls"],
+    ids=["side bias", "likes arm 2", "later blocks", "remembers", "none", "gls"],
 )
 def test_broken_symmetries_are_named(model, broken):
     assert broken_symmetries(model, TASK) == broken

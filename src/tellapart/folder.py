@@ -10,6 +10,7 @@ validation.json         the checks of `tellapart validate`
 curve.json              information against the number of trials
 rounded.json            what the design with rounder numbers tells
 moved.json              information as each number of the design is moved
+on-the-way.json         whether posteriors are right by which next blocks are chosen
 adaptive.json           what adapting would be worth, of `tellapart adapt`
 """
 

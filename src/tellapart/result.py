@@ -256,6 +256,19 @@ class DesignResult:
         decisions = policy.decide(behavior[chosen], each[chosen], nexts[chosen], progress)
         return decisions if id is None else decisions[0]
 
+    def next_doubts(self) -> str:
+        """What is wrong with the posteriors by which next blocks are chosen, and what to do; empty if no error was found.
+
+        It is looked for once, on simulated participants who have done some of the planned blocks, and kept in the run folder. `adapt` looks
+        at adaptively made data.
+        """
+        from .adaptive.stopping import calibration_on_the_way, doubts, verdicts
+
+        def made() -> list[str]:
+            return verdicts(calibration_on_the_way(self.policy(), self.study.seed))
+
+        return doubts(self.folder.kept("on-the-way.json", made), "after some of the planned blocks")
+
     def adapt(
         self, n: int = 100, *, seed: int | None = None, keep: bool = True, limit: float = 1.0, progress: Progress = unheard, **settings: Any
     ) -> Worth:

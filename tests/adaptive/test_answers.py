@@ -13,9 +13,11 @@ from tellapart.adaptive.belief import Said, belief_after, value_of
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.codes import Codes
 from tellapart.adaptive.gain import Outlook
+from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.policy import Policy
 from tellapart.behavior import Behavior
 from tellapart.question import Question
+from tellapart.search.amortized import Amortized
 
 GRID = np.linspace(-3, 3, 61)
 LATTICE = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 161), indexing="ij"), -1)
@@ -88,6 +90,38 @@ def test_people_who_cannot_be_simulated_are_not_left_out_in_silence():
         answers = Answers(Signals(), question, Codes.of(Signals()), 3)
         with pytest.raises(ta.ModelError, match=message):
             learn_law(answers, 0, 1)
+
+
+def test_laws_that_are_learned_are_kept_when_learning_is_stopped(tmp_path):
+    question, heard = Question((steep(), flat()), "discriminate"), []
+
+    def learn(folder, stopped=""):
+        def hear(done, total, stage="", detail=""):
+            heard.append(detail)
+            if detail == stopped:
+                raise KeyboardInterrupt
+
+        folder.mkdir(exist_ok=True)
+        Learning(Signals(), question, Amortized(), 1, folder, steps=3).policy(np.zeros((6, 1)), None, hear)
+        return [(folder / f"answers-{m}.safetensors").read_bytes() for m in range(2)]
+
+    once = learn(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        learn(tmp_path / "stopped", "flat")
+    assert learn(tmp_path / "stopped") == once
+    assert heard == ["steep", "flat", "steep", "flat", "flat"]
+
+
+def test_the_law_knows_which_block_it_is_where_a_model_does():
+    """The task says that blocks can change places, and somebody who gets tired does not agree."""
+
+    def tired(parameters, designs, rng, task):
+        yes = parameters["p"][:, None] * 0.5 ** np.arange(task.blocks)
+        return {"yes": rng.random((len(designs), task.blocks, task.trials)) < yes[..., None]}
+
+    models = (ta.model(name="tired", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)(tired)(), steep())
+    policy = Learning(Signals(), Question(models, "discriminate"), Amortized(), 1, steps=1).policy(np.zeros((6, 1)), None)
+    assert policy.way.answers.ordered
 
 
 def exact_weights(model, z, signals, answers):

@@ -76,7 +76,17 @@ def test_next_prints_a_block_for_each_participant(folder):
     found = json.loads(run("next", folder, folder / "data.csv", "--json").stdout)
     assert found["blocks_counted_from"] == 0
     assert [one and one["block"] for one in found["decisions"]] == [1, 2, None]
-    assert "surer than they should be" in found["doubts"]
+
+
+def test_next_says_if_posteriors_are_not_right(folder, monkeypatch):
+    """Looked for once, and kept."""
+    monkeypatch.setattr("tellapart.adaptive.stopping.calibration_on_the_way", lambda policy, seed: pytest.fail("looked for again"))
+    (folder / "run" / "on-the-way.json").write_text('["models: overconfident", "steep.threshold: no error found"]')
+    last = run("next", folder, folder / "data.csv").stdout.splitlines()[-1]
+    assert last.startswith("Posteriors are not right after some of the planned blocks (models: overconfident)")
+    assert "more steps in [search]" in json.loads(run("next", folder, folder / "data.csv", "--json").stdout)["doubts"]
+    (folder / "run" / "on-the-way.json").write_text('["models: no error found"]')
+    assert "not right" not in run("next", folder, folder / "data.csv").stdout
 
 
 def test_decisions_are_kept_and_replayed(folder):

@@ -46,6 +46,17 @@ def test_a_second_network_knows_all_parameters(which):
     assert policy_for(Question((ta.AEG(),), "estimate")).way.state.question.goal == "estimate"
 
 
+def test_the_order_of_arms_is_kept_where_a_model_remembers_them(which):
+    """What is called the planned block is the planned one, and blocks are looked at in which the arms have changed places."""
+    assert which.way.symmetry == ta.Symmetry(columns=True, blocks=True)
+    policy = policy_for(Question((CarriesOn(), find_part("model", "q-learning")()), "both"))
+    assert policy.way.symmetry == ta.Symmetry()
+    plan = np.array([[0.1, 0.9], [0.9, 0.1]])
+    _, prospects, _, planned, _ = policy._looking(TASK.nothing(1), plan, 1)
+    np.testing.assert_array_equal(planned, plan[1])
+    assert (np.diff(prospects.everywhere()[0]) < 0).any()
+
+
 def test_the_second_network_reads_what_the_first_pools(which):
     """What looks at trials is not trained again, so that little has to be learned; the last layer and what follows it are."""
     trained, read = which.way.estimator.encoder, which.way.state.encoder

@@ -1,10 +1,13 @@
 """What adapting is worth, stopping, two stages, and whether posteriors stay right on adaptively made data."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import kstest
+from torch import nn
 from yes_no import Signals, any_slope, flat, model_of, steep
 
 import tellapart as ta
@@ -12,10 +15,10 @@ from tellapart.adaptive.answers import prior_points
 from tellapart.adaptive.belief import Belief
 from tellapart.adaptive.learned import Learning
 from tellapart.adaptive.looking import Effort
-from tellapart.adaptive.playing import _ranks
+from tellapart.adaptive.playing import ranks_of_truth
 from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
-from tellapart.adaptive.stopping import Stopping, calibration_after, stop
+from tellapart.adaptive.stopping import Stopping, calibration_after, calibration_on_the_way, doubts, stop, verdicts
 from tellapart.adaptive.worth import worth
 from tellapart.cli.adapting import _describe
 from tellapart.information.estimate import Difference
@@ -164,6 +167,29 @@ def test_overconfidence_on_adaptive_data_is_noticed(adapted):
     assert any(part.verdict != "no error found" for part in parameters)
 
 
+class Sharper(nn.Module):
+    """A law that is twice as sure of answers as it should be."""
+
+    def __init__(self, law):
+        super().__init__()
+        self.law = law
+
+    def forward(self, z, x):
+        return torch.log_softmax(2.0 * self.law(z, x), -1)
+
+
+def test_posteriors_are_checked_before_anybody_is_decided_for(which_model):
+    """The false alarm rate of a right law is 0.01."""
+    assert doubts(verdicts(calibration_on_the_way(which_model, 1)), "anywhere") == ""
+    answers = copy(which_model.way.answers)
+    answers._modules = {**answers._modules, "laws": nn.ModuleList(Sharper(law) for law in answers.laws)}
+    answers.memory = {}
+    sure = replace(which_model, way=replace(which_model.way, answers=answers))
+    found = doubts(verdicts(calibration_on_the_way(sure, 1)), "anywhere")
+    assert "overconfident" in found
+    assert "steps in [search]" in found
+
+
 def test_participants_stop_when_enough_is_known(which_threshold, adapted):
     question = which_threshold.way.question
     loose, strict = (stop(adapted.played, question, Stopping(narrow=narrow)) for narrow in (0.8, 0.3))
@@ -207,6 +233,18 @@ def test_two_stages_are_compared_with_a_fixed_second_stage(which_model):
     assert found.gain.se > 0
 
 
+def test_a_first_stage_that_is_over_early_is_followed_by_the_fixed_second_stage(which_model):
+    """Blocks that the policy would choose between the moment when a model is sure and the last block of the first stage are not fixed."""
+    people = which_model.way.question.simulate(which_model.task, which_model.plan, 20, np.random.default_rng(0))
+    found = stages_worth(which_model, TwoStages(which_model.way.question, 5, 0.6, 6), people, seed=1)
+    sure = found.adaptive.probabilities[:, :5].max(-1) >= 0.6
+    ends = np.where(sure.any(1), sure.argmax(1), 5)
+    assert (ends < 5).any()
+    for end, chosen, fixed in zip(ends, found.adaptive.simulations.designs, found.fixed.simulations.designs, strict=True):
+        np.testing.assert_array_equal(fixed[:end], chosen[:end])
+        np.testing.assert_array_equal(fixed[end:], np.repeat(fixed[end:][:1], 6 - end, axis=0))
+
+
 class Balanced(Signals):
     """Signals whose sum is 0."""
 
@@ -229,6 +267,14 @@ def test_a_fixed_second_stage_obeys_rules_over_blocks_after_each_first_stage():
     np.testing.assert_allclose(designs.sum(1), 0.0, atol=0.02)
 
 
+def test_who_was_run_against_a_rule_is_named():
+    task, question = Balanced(blocks=3), Question((steep(), flat()), "discriminate")
+    policy = quick(Learning(task, question, Amortized(), seed=3, steps=1).policy(np.array([[1.0], [-2.0], [1.0]]), None))
+    people = question.simulate(task, policy.plan, 2, np.random.default_rng(0)).behavior
+    with pytest.raises(ta.DesignError, match="participant 1"):
+        policy.decide(people, np.array([[[1.0], [-2.0], [1.0]], [[3.0], [3.0], [1.0]]]), 2)
+
+
 def test_a_second_stage_of_one_participant_has_no_error(which_model):
     """Nor has that of nobody, whose winner was never right."""
     people = which_model.way.question.simulate(which_model.task, which_model.plan, 2, np.random.default_rng(6))
@@ -240,6 +286,8 @@ def test_two_stages_need_two_models_and_two_blocks(which_threshold):
         TwoStages(which_threshold.way.question, 2, 0.95, 6)
     with pytest.raises(ta.StudyError, match="no block for the second"):
         TwoStages(Question((ta.AEG(), ta.GLS()), "both"), 2, 0.95, Signals(blocks=2).blocks)
+    with pytest.raises(ta.StudyError, match="between 0 and 1"):
+        TwoStages(Question((ta.AEG(), ta.GLS()), "both"), 1, 7.0, Signals(blocks=2).blocks)
 
 
 def test_ranks_of_levels_are_uniform_if_the_posterior_is_right():
@@ -247,5 +295,5 @@ def test_ranks_of_levels_are_uniform_if_the_posterior_is_right():
     question = Question((model_of("levels", {"threshold": ta.Integers(0, 2)}, lambda p: 1.0)(),), "estimate")
     people = question.simulate(Signals(1), [[0.0]], 600, np.random.default_rng(1))
     belief, ties = Belief(np.ones(1), (prior_points(1),), (np.full(4096, 1 / 4096),)), np.random.default_rng(2)
-    ranks = [_ranks(belief, people, i, ties)[0] for i in range(600)]
+    ranks = [ranks_of_truth(belief, people, i, ties)[0] for i in range(600)]
     assert kstest(ranks, "uniform").pvalue > 1e-4

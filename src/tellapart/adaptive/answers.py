@@ -28,7 +28,7 @@ from ..question import Question
 from ..tasks.base import Task
 from ..tasks.sampling import sample, spread
 from ..tasks.scaling import describe, features
-from ..tasks.space import Floats
+from ..tasks.space import Floats, Symmetry
 from .codes import Codes
 
 WIDTH, TRIES = 64, 4
@@ -63,12 +63,14 @@ class Answers(nn.Module):
 
     Arguments:
         seed: Where randomness starts, of first weights and of what is learned from.
+        symmetry: The relabellings of designs that change nothing for any model; those of the task if not given.
     """
 
-    def __init__(self, task: Task, question: Question, codes: Codes, seed: int) -> None:
+    def __init__(self, task: Task, question: Question, codes: Codes, seed: int, symmetry: Symmetry | None = None) -> None:
         super().__init__()
         self.task, self.question, self.codes, self.seed = task, question, codes, seed
-        self.ordered = not task.design_space.symmetry.blocks
+        self.symmetry = symmetry or task.design_space.symmetry
+        self.ordered = not self.symmetry.blocks
         width = features(task.design_space) + self.ordered
         self.points = tuple(prior_points(len(model.parameters)) for model in question.models)
         """Points that represent the prior of each model, (J, P), on the normal scale."""

@@ -10,7 +10,7 @@ from ..behavior import Behavior
 from ..models.simulation import Simulations
 from ..question import Question, everything, which_model
 from ..tasks.base import Task
-from ..tasks.space import Floats
+from ..tasks.space import Floats, Symmetry
 from .answers import Answers
 from .belief import Belief, Said, belief_after, value_of
 from .candidates import Candidates
@@ -35,6 +35,10 @@ class ByAnswers:
     @property
     def task(self) -> Task:
         return self.answers.task
+
+    @property
+    def symmetry(self) -> Symmetry:
+        return self.answers.symmetry
 
     def with_seed(self, seed: int) -> ByAnswers:
         """The same with other random numbers."""
@@ -72,7 +76,7 @@ class ByAnswers:
         """The first look at a block; one for all blocks that can change places."""
         number = block if self.answers.ordered else 0
         if number not in self._tables:
-            beginning = Candidates(self.task, np.zeros((0, len(self.task.design_space.variables))))
+            beginning = Candidates(self.task, np.zeros((0, len(self.task.design_space.variables))), self.symmetry.columns)
             rows = beginning.everywhere(EVERYWHERE, np.random.default_rng([self.seed, 82]))
             self._tables[number] = Table(self.answers, rows, number)
         return self._tables[number]

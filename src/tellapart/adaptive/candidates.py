@@ -39,10 +39,12 @@ class Candidates:
 
     Arguments:
         run: The blocks that were run, (b, V), in the order of play.
+        alike: Rows that differ only in the order of their values are one to all models: they are sorted.
     """
 
     task: Task
     run: Floats
+    alike: bool = False
 
     @property
     def block(self) -> int:
@@ -94,7 +96,7 @@ class Candidates:
             return rows
         if not space.constraints:
             rows = space.repair(rows)
-            return np.sort(rows, axis=-1) if space.symmetry.columns else rows
+            return np.sort(rows, axis=-1) if self.alike else rows
         rows = np.array(replace(space, constraints=()).repair(rows))
         able = np.zeros(len(rows), bool)
         for held in (b + 1, b):  # as it is; then mended
@@ -107,7 +109,7 @@ class Candidates:
             rules = "; ".join(constraint.words for constraint in space.constraints)
             got = format_design(replace(space, blocks=b), self.run) if b else "nothing"
             raise DesignError("After the blocks that were run no block is allowed.", expected=rules, got=got, fix="see what was run")
-        return np.sort(rows, axis=-1) if space.symmetry.columns else rows
+        return np.sort(rows, axis=-1) if self.alike else rows
 
     def _beginnings(self, rows: Floats, held: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Designs (C, B, V) with the blocks that were run and the rows; after the first `held` blocks anything, the most, the least.

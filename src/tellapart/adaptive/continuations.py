@@ -33,7 +33,7 @@ from ..models.failures import Failure, attempt
 from ..models.simulation import Simulations, turns
 from ..question import Question, which_model
 from ..tasks.base import Task
-from ..tasks.space import Floats
+from ..tasks.space import Floats, Symmetry
 from ..threads import available_cores
 from .belief import Belief
 from .candidates import Candidates
@@ -62,11 +62,13 @@ class ByContinuations:
         estimator: Gives the posterior of what is asked.
         state: Gives the posterior of all parameters of a model; may be the same.
         seed: Where randomness starts.
+        symmetry: The relabellings of designs that change nothing for any model.
     """
 
     estimator: Estimator
     state: Estimator
     seed: int
+    symmetry: Symmetry
     effort: Effort = field(default=Effort(kept=3, each=4, widths=(0.08,), finalists=3, along=0.0, again=0))
 
     @property

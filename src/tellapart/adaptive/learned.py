@@ -18,12 +18,13 @@ import numpy as np
 from ..errors import StudyError
 from ..groups.memory import check_memory, goes_on
 from ..models.simulation import Simulations
+from ..models.symmetry import broken_symmetries
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
 from ..search.learning import Mixture, stored
 from ..tasks.base import Task
-from ..tasks.space import Floats
+from ..tasks.space import Floats, Symmetry
 from ..workers import one_thread
 from .codes import Codes
 from .policy import Policy, Way
@@ -89,13 +90,20 @@ class Learning:
         estimator = self._checked(estimator)
         complete = everything(self.question)
         state = estimator if complete == self.question else self._state(estimator, complete, progress)
-        return ByContinuations(estimator, state, self.seed)
+        return ByContinuations(estimator, state, self.seed, self._symmetry)
+
+    @property
+    def _symmetry(self) -> Symmetry:
+        """What the task declares and no model breaks."""
+        declared = self.task.design_space.symmetry
+        broken = [broken_symmetries(model, self.task, self.seed, n=200) for model in self.question.models]
+        return Symmetry(*(getattr(declared, kind) and not any(getattr(one, kind) for one in broken) for kind in ("columns", "blocks")))
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
         """The law of answers, kept model by model."""
         from .answers import STEPS, Answers, learn_law
 
-        answers = Answers(self.task, self.question, codes, self.seed)
+        answers = Answers(self.task, self.question, codes, self.seed, self._symmetry)
         for m, law in enumerate(answers.laws):
             self._once(ANSWERS.format(m), law, partial(learn_law, answers, m, self.steps or STEPS, progress))
         return answers.eval()
@@ -111,8 +119,7 @@ class Learning:
             torch.manual_seed(self.seed)
             network = PosteriorEstimator(complete, FrozenEncoder(estimator.encoder)).to(estimator.device)
         self._once(PARAMETERS, network, lambda: self._learn_parameters(network, progress))
-        if self.folder:
-            (self.folder / TRAINING).unlink(missing_ok=True)
+        self._forget(TRAINING)
         return network
 
     def _learn_parameters(self, network: Estimator, progress: Progress) -> None:
@@ -149,6 +156,11 @@ class Learning:
         if file is not None:
             save_weights(file, network)
 
+    def _forget(self, name: str) -> None:
+        """Delete what was kept of learning that is finished."""
+        if self.folder is not None:
+            (self.folder / name).unlink(missing_ok=True)
+
     def _checked(self, estimator: Estimator | None) -> Estimator:
         """The network of the run, which must know every design and unfinished participants, and give the posterior."""
         from ..estimators.posterior import PosteriorEstimator
@@ -169,13 +181,3 @@ class Learning:
 def few_answers(task: Task, question: Question) -> Codes | None:
     """The codes of a block, where its answers are few and blocks are independent."""
     return None if any(goes_on(model, task) for model in question.models) else Codes.of(task)
-
-
-def hurried(task: Task, question: Question, steps: int) -> str:
-    """What is to be said of a law of answers that was learned in fewer steps than usual; nothing if it was not."""
-    from .answers import STEPS
-
-    if not 0 < steps < STEPS or few_answers(task, question) is None:
-        return ""
-    text = f"How people answer was learned in {steps} steps ([search]), where {STEPS} are usual: decisions may be surer than they should be"
-    return f"{text}, also of what a block will tell. `tellapart adapt` checks that."

@@ -78,7 +78,7 @@ def play(
             belief = policy.belief(behavior[i], given[i], blocks)
             best = int(belief.probabilities.argmax())
             probabilities[i, blocks], sd[i, blocks, : belief.draws[best].shape[1]] = belief.probabilities, belief.sd(best)
-            ranks[i, blocks, : len(models[m].parameters)] = _ranks(belief, people, i, ties)
+            ranks[i, blocks, : len(models[m].parameters)] = ranks_of_truth(belief, people, i, ties)
 
     def heard(done: int, total: int, stage: str = "", detail: str = "") -> None:
         progress(block * n + done, task.blocks * n, "simulated people take part", "adaptive" if adaptive else "the fixed plan")
@@ -101,7 +101,7 @@ def play(
     return Played(replace(people, designs=given, behavior=behavior), probabilities, ranks, sd, seconds, failures)
 
 
-def _ranks(belief: Belief, people: Simulations, i: int, ties: np.random.Generator) -> list[float]:
+def ranks_of_truth(belief: Belief, people: Simulations, i: int, ties: np.random.Generator) -> list[float]:
     """The weight of the draws of participant `i`'s model below its true parameters, and a random share of that at them, (P,).
 
     Many draws are at the true level of a parameter that has levels: with any fixed share, ranks of a right posterior were not uniform.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..behavior import Behavior
+from ..errors import DesignError
 from ..progress import Progress, unheard
 from ..question import Question
 from ..tasks.base import Task
@@ -90,7 +91,11 @@ class Policy:
     def _one(self, behavior: Behavior, designs: Floats, block: int) -> Decision | None:
         if block >= self.task.blocks:
             return None
-        known, prospects, candidates, planned, rng = self._looking(behavior, designs, block)
+        try:
+            known, prospects, candidates, planned, rng = self._looking(behavior, designs, block)
+        except DesignError as error:
+            where, fix = f"participant {behavior.participants[0]}", "mend what the data say that they were run at, or leave them out"
+            raise DesignError(error.what, where=where, expected=error.expected, got=error.got, fix=fix) from None
         best = best_row(prospects, candidates, planned, self.way.effort, rng)
         row, shares = tuple(float(value) for value in best.row), tuple(float(share) for share in known.probabilities)
         return Decision(str(behavior.participants[0]), block, row, best.gain, best.planned, best.over_planned, shares)
@@ -99,7 +104,8 @@ class Policy:
         self, behavior: Behavior, designs: Floats, block: int
     ) -> tuple[Belief, Prospects, Candidates, Floats, np.random.Generator]:
         """What a decision for one participant rests on: the belief, what blocks would tell, those that may be, and the planned one."""
-        past, candidates = behavior.until(block), Candidates(self.task, np.ascontiguousarray(designs[:block]))
+        past = behavior.until(block)
+        candidates = Candidates(self.task, np.ascontiguousarray(designs[:block]), self.way.symmetry.columns)
         known = self.way.belief(past, designs, block)
         belief, question = (known, self.way.question) if self.rule is None else self.rule(known, block)
         rng = np.random.default_rng([self.way.seed, 86, block])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import StudyError
 from ..information.estimate import Difference
@@ -51,6 +52,9 @@ class TwoStages:
             expected = f"1 to {self.of - 1} of the {self.of} blocks" if self.of > 1 else "a task with two blocks or more"
             what, fix = "The first stage leaves no block for the second.", "choose another --stages"
             raise StudyError(what, expected=expected, got=self.blocks, fix=fix)
+        if not 0.0 < self.sure < 1.0:
+            what, expected = "The first stage is over when a model is as probable as this.", "a number between 0 and 1"
+            raise StudyError(what, expected=expected, got=f"{self.sure:g}", fix="choose another --sure")
 
     def __call__(self, belief: Belief, blocks: int) -> tuple[Belief, Question]:
         """The belief as far as it matters, and what is asked."""
@@ -58,6 +62,12 @@ class TwoStages:
             return belief, which_model(self.question)
         winner = np.eye(len(belief.probabilities))[belief.probabilities.argmax()]
         return replace(belief, probabilities=winner), everything(self.question)
+
+    def ends(self, probabilities: Floats) -> NDArray[np.intp]:
+        """After how many blocks the first stage of each participant is over, (N,), from model probabilities (N, B + 1, M)."""
+        over = probabilities[:, : self.blocks + 1].max(-1) >= self.sure
+        over[:, self.blocks] = True
+        return np.asarray(over.argmax(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +96,8 @@ def second_stage(way: Way, plan: Floats, m: int, blocks: int) -> Floats:
     """What the second stage of all participants of a model repeats: the row that is best after the prior alone, (V,)."""
     belief = way.belief(way.task.nothing(1), plan, 0)
     belief = replace(belief, probabilities=np.eye(len(belief.probabilities))[m])
-    candidates, rng = Candidates(way.task, np.ascontiguousarray(plan[:blocks])), np.random.default_rng([way.seed, 87, m])
+    candidates = Candidates(way.task, np.ascontiguousarray(plan[:blocks]), way.symmetry.columns)
+    rng = np.random.default_rng([way.seed, 87, m])
     prospects = way.prospects(belief, way.task.nothing(1), candidates, everything(way.question))
     return winner(prospects, finalists(prospects, candidates, way.effort, rng))
 
@@ -104,9 +115,10 @@ def stages_worth(policy: Policy, rule: TwoStages, people: Simulations, seed: int
     """Play both second stages with the same participants."""
     staged = replace(policy, rule=rule)
     adaptive = play(staged, people, np.random.default_rng([seed, 96]), progress=progress)
-    winners = adaptive.probabilities[:, rule.blocks].argmax(1)
+    ends = rule.ends(adaptive.probabilities)
+    winners = adaptive.probabilities[np.arange(len(people)), ends].argmax(1)
     rows, given = [second_stage(policy.way, policy.plan, m, rule.blocks) for m in range(len(people.models))], adaptive.simulations.designs
-    designs = np.stack([repeated(policy.task, given[i, : rule.blocks], rows[m]) for i, m in enumerate(winners)])
+    designs = np.stack([repeated(policy.task, given[i, : ends[i]], rows[m]) for i, m in enumerate(winners)])
     fixed = play(policy, people, np.random.default_rng([seed, 96]), designs=designs, progress=progress)
     failed = {**fixed.failures, **adaptive.failures}
     stop_unless_skipped(list(failed.values()), len(people), policy.way.question.on_error)

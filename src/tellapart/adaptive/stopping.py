@@ -11,22 +11,34 @@ stays right: of the participants who stop at a probability of 0.95, 95 in 100 ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import StudyError
+from ..models.simulation import Simulations
 from ..question import Question
 from ..tasks.space import Floats
 from ..validation.model_calibration import ModelCalibration, calibrate_models
 from ..validation.rank_calibration import RankCalibration, calibrate_ranks
-from .playing import Played
+from .playing import Played, ranks_of_truth
+from .policy import Policy
+
+Calibration = tuple[ModelCalibration | None, tuple[RankCalibration, ...]]
+"""Of models, None if there is only one, and of the parameters of each."""
 
 LEVEL = 0.01
 """How often right posteriors may be complained about, of models and of all parameters together."""
 
 RANKS = 119
 """Ranks run from 0 to this."""
+
+CHECKED = 200
+"""Simulated participants on whom posteriors are checked before anybody is decided for."""
+
+RIGHT = "no error found"
+"""What is said of a posterior of which nothing is wrong."""
 
 
 @dataclass(frozen=True)
@@ -91,21 +103,48 @@ def stop(played: Played, question: Question, rule: Stopping, seed: int = 0) -> S
     return Stopped(np.asarray(blocks), spread, accuracy if question.about_models else None, models, parameters)
 
 
-def calibration_after(
-    played: Played, blocks: NDArray[np.intp], seed: int = 0
-) -> tuple[ModelCalibration | None, tuple[RankCalibration, ...]]:
+def calibration_after(played: Played, blocks: NDArray[np.intp], seed: int = 0) -> Calibration:
     """Are the posteriors of adaptively run participants right, after a number of blocks for each, (N,)?"""
-    people, everybody = played.simulations, np.arange(len(played))
-    shares, rng = played.probabilities[everybody, blocks], np.random.default_rng([seed, 95])
-    several = shares.shape[1] > 1
+    everybody = np.arange(len(played))
+    return calibration_of(played.simulations, played.probabilities[everybody, blocks], played.ranks[everybody, blocks], seed)
+
+
+def calibration_on_the_way(policy: Policy, seed: int, n: int = CHECKED) -> Calibration:
+    """Are the posteriors right of simulated participants who have done the first blocks of the plan, each another number of them?"""
+    rng = np.random.default_rng([seed, 92])
+    people = policy.way.question.simulate(policy.task, policy.plan, n, rng)
+    shares, ranks = np.zeros((n, len(people.models))), np.full((n, max(1, *(len(model.parameters) for model in people.models))), np.nan)
+    for i, m in enumerate(people.model):
+        belief = policy.belief(people.behavior[i], people.designs[i], int(rng.integers(1, policy.task.blocks + 1)))
+        shares[i], ranks[i, : len(people.models[m].parameters)] = belief.probabilities, ranks_of_truth(belief, people, i, rng)
+    return calibration_of(people, shares, ranks, seed)
+
+
+def calibration_of(people: Simulations, shares: Floats, ranks: Floats, seed: int) -> Calibration:
+    """Of model probabilities (N, M), and of the ranks of true parameters (N, P) among draws."""
+    rng, several = np.random.default_rng([seed, 95]), shares.shape[1] > 1
     level = LEVEL / (several + sum(len(model.parameters) for model in people.models))  # so many questions are put to them
     models = calibrate_models(people.model, np.log(np.maximum(shares, 1e-12)), level, rng) if several else None
     parameters = []
     for m, model in enumerate(people.models):
         for p, name in enumerate(model.parameters):
-            ranks = played.ranks[everybody, blocks, p][people.model == m]
             # a rank among weighted draws is a share; which of the 120 parts of (0, 1) it falls into is uniform if the posterior is right
-            parts = np.minimum((ranks * (RANKS + 1)).astype(np.intp), RANKS)
+            parts = np.minimum((ranks[people.model == m, p] * (RANKS + 1)).astype(np.intp), RANKS)
             if len(parts) > 1:
                 parameters.append(calibrate_ranks(parts, RANKS, level, model.name, name))
     return models, tuple(parameters)
+
+
+def verdicts(calibration: Calibration) -> list[str]:
+    """What was found of each, in words."""
+    models, parameters = calibration
+    return [*([f"models: {models.verdict}"] if models else []), *(f"{part.model}.{part.parameter}: {part.verdict}" for part in parameters)]
+
+
+def doubts(found: Sequence[str], where: str) -> str:
+    """What is to be done if posteriors are not right by some verdicts; empty if no error was found."""
+    wrong = sorted({one for one in found if not one.endswith(RIGHT)})
+    if not wrong:
+        return ""
+    text = f"Posteriors are not right {where} ({', '.join(wrong)}), so that decisions are worse than they could be"
+    return f"{text}: give what is learned more steps in [search], then `tellapart design --fresh`."

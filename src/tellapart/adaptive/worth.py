@@ -25,16 +25,13 @@ from ..validation.model_calibration import ModelCalibration
 from ..validation.rank_calibration import RankCalibration
 from .playing import Played, play
 from .policy import Policy
-from .stopping import Stopped, Stopping, calibration_after, stop
+from .stopping import Stopped, Stopping, calibration_after, doubts, stop, verdicts
 
 MATTERS = 0.03
 """The share of the fixed design's information below which a gain is not worth the trouble."""
 
 LIMIT, MOMENTS = 1.0, 8
 """How long a server waits for a decision unless it is told otherwise, in seconds; decisions by which it is said how long they take."""
-
-RIGHT = "no error found"
-"""What is said of a posterior of which nothing is wrong."""
 
 POINTS = 8
 """Numbers of blocks at which the two are compared, at most."""
@@ -114,12 +111,8 @@ class Worth:
     @property
     def doubts(self) -> str:
         """What is to be done if posteriors are not right; empty if no error was found."""
-        verdicts = [*_verdicts(self.models, self.parameters), *_verdicts(self.stopped.models, self.stopped.parameters)]
-        wrong = sorted({one for one in verdicts if not one.endswith(RIGHT)})
-        if not wrong:
-            return ""
-        text = f"Posteriors are not right on adaptively made data ({', '.join(wrong)}), so that decisions are worse than they could be"
-        return f"{text}: give what is learned more steps in [search], then `tellapart design --fresh`."
+        found = [*verdicts((self.models, self.parameters)), *verdicts((self.stopped.models, self.stopped.parameters))]
+        return doubts(found, "on adaptively made data")
 
     @property
     def verdict(self) -> str:
@@ -142,9 +135,9 @@ class Worth:
                 "saved": self.stopped.saved[0],
                 "se": self.stopped.saved[1],
                 "accuracy": self.stopped.accuracy,
-                "calibration": _verdicts(self.stopped.models, self.stopped.parameters),
+                "calibration": verdicts((self.stopped.models, self.stopped.parameters)),
             },
-            "calibration": _verdicts(self.models, self.parameters),
+            "calibration": verdicts((self.models, self.parameters)),
             "seconds": {"median": self.seconds[0], "p95": self.seconds[1], "alone": {"median": self.alone[0], "longest": self.alone[1]}},
             "policy_seconds": self.limit,
             "late": self.late,
@@ -152,10 +145,6 @@ class Worth:
             "dropped": self.dropped and self.dropped.to_json(),
             "designs": self.played.simulations.designs[:24].tolist(),
         }
-
-
-def _verdicts(models: ModelCalibration | None, parameters: tuple[RankCalibration, ...]) -> list[str]:
-    return [*([f"models: {models.verdict}"] if models else []), *(f"{part.model}.{part.parameter}: {part.verdict}" for part in parameters)]
 
 
 def worth(policy: Policy, n: int, seed: int, stopping: Stopping | None = None, progress: Progress = unheard, limit: float = LIMIT) -> Worth:

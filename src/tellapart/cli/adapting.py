@@ -43,7 +43,6 @@ def next(
       tellapart next examples/bandit data.csv --out next.json
     """
     from ..adaptive.decisions import listed, record
-    from ..adaptive.learned import hurried
 
     plan, result = finished_run(study)
     planned = design_of(plan, design)
@@ -59,8 +58,9 @@ def next(
             temporary.write_text(text, "utf-8")
     lines = [_line(plan, label, decision) for label, decision in zip(people.behavior.participants, decisions, strict=True)]
     lines += ["the same bytes as in " + str(replay)] if replay is not None else []
-    doubts = hurried(plan.task, plan.question, int(getattr(plan.search, "steps", 0)))
-    show({**listed(decisions), "doubts": doubts}, "\n".join([*lines, doubts]).strip())
+    doubts = result.next_doubts()
+    lines += [doubts] if doubts else []
+    show({**listed(decisions), "doubts": doubts}, "\n".join(lines))
 
 
 @command

@@ -32,14 +32,17 @@ LEVELS = 12
 def broken_symmetries(model: Model, task: Task, seed: int = 0, n: int = 400) -> Symmetry:
     """Which of the task's declared symmetries the model does not have: True where one is broken.
 
-    A symmetry that holds is called broken at most once in 10^5 times, see `chance.py`.
+    A symmetry that holds is called broken at most once in 10^5 times, see `chance.py`. Who remembers earlier blocks remembers labels: to
+    exchange them in one block alone is then no relabelling.
 
     Arguments:
         n: Participants at designs, and as many at exchanged ones; five times as many if there is a suspicion.
     """
     declared, blocks = task.design_space.symmetry, broken_blocks(model, task, seed, n)
     columns = declared.columns and len(task.design_space.variables) > 1
-    return Symmetry(columns and all(_broken(model, task, seed, n, "columns", names) for names in _relabellings(task)), blocks)
+    remembers = task.blocks > 1 and begins_anew(model) is False
+    broken = columns and (remembers or all(_broken(model, task, seed, n, "columns", names) for names in _relabellings(task)))
+    return Symmetry(broken, blocks)
 
 
 def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool:
