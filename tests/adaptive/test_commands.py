@@ -72,7 +72,6 @@ def test_next_prints_a_block_for_each_participant(folder):
     assert "over the planned block" in lines[0]
     assert "b: block 3 of 3" in lines[1]
     assert lines[2] == "c: all blocks are done"
-    assert "learned in 60 steps" in lines[3]
     found = json.loads(run("next", folder, folder / "data.csv", "--json").stdout)
     assert found["blocks_counted_from"] == 0
     assert [one and one["block"] for one in found["decisions"]] == [1, 2, None]
