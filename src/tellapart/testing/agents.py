@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class _AgentChecker:
         roles, rng, person, responses = self.agent.roles, np.random.default_rng(23), self._begun(0), dict[str, Any]()
         words = {"choose": "be asked for its probabilities", "respond": "respond", "log_density": "be asked for a density"}
         for _ in range(TRIALS):
-            asks = {
+            asks: dict[str, Callable[[], Any]] = {
                 "choose": person.probabilities,
                 "respond": lambda: responses.update(person.respond()),
                 "log_density": lambda: person.log_probability(responses),
@@ -127,7 +127,7 @@ class _AgentChecker:
             return
         theta, seeds = np.array([[*person.values()] for person in self.people]).reshape(PEOPLE, -1), np.arange(PEOPLE)
         try:
-            compiled, failed = kernel.simulate(theta, self.designs, seeds, self.task)
+            compiled, failed = kernel.go_on(theta, self.task.nothing(PEOPLE), self.designs, range(self.task.blocks), seeds, self.task)
         except Exception:  # who fails is told of where participants are simulated
             return
         written = [simulate_person(self.agent, (person, self.designs[i], i), self.task) for i, person in enumerate(self.people)]
