@@ -36,6 +36,7 @@ from ..behavior import Behavior
 from ..errors import ModelError, TellapartError, nearest
 from ..priors import Prior, medians
 from ..tasks.base import Task
+from ..tasks.environment import plain
 from ..threads import in_threads
 from .at_task import AtTask
 from .base import Floats, LikelihoodModel, Model, Parameters
@@ -67,7 +68,7 @@ class Agent(Model):
         options = options_of(self)
         recorded = tuple((f.name, f.kind, f.by) for f in task.fields)
         settings = tuple((name, type(value)) for name, value in settings_of(task).items())  # whole ones are given as such
-        key = type(self), repr(options), type(task), recorded, settings, task.design_space.names
+        key = type(self), repr(plain(options)), type(task), recorded, settings, task.design_space.names
         if key not in _MADE:
             _MADE[key] = AtTask(self.roles, options, np.array(list(medians(self.parameters).values()), np.float64), task)
         return _MADE[key]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class _AgentChecker:
         roles, rng, person, responses = self.agent.roles, np.random.default_rng(23), self._begun(0), dict[str, Any]()
         words = {"choose": "be asked for its probabilities", "respond": "respond", "log_density": "be asked for a density"}
         for _ in range(TRIALS):
-            asks = {
+            asks: dict[str, Callable[[], Any]] = {
                 "choose": person.probabilities,
                 "respond": lambda: responses.update(person.respond()),
                 "log_density": lambda: person.log_probability(responses),
