@@ -178,6 +178,26 @@ def test_options_are_annotated_attributes():
     assert not same(one, other)
 
 
+def test_long_tables_are_told_apart():
+    """NumPy's words for an array leave out the middle of a long one."""
+
+    @ta.agent(name="table", parameters=UNIT)
+    class Table:
+        table: object
+
+        def choose(self, arms, trial):
+            shares = np.zeros(arms)
+            shares[int(self.table[1000 + trial])] = 1.0
+            return shares
+
+    tables = np.zeros((2, 3000))
+    tables[1, 1000:2000] = 2.0
+    designs = np.full((1, 2, 3), 0.5)
+    first, second = (Table(table).simulate({"a": np.ones(1)}, designs, np.random.default_rng(1), SMALL) for table in tables)
+    assert (first.fields["choice"] == 0).all()
+    assert (second.fields["choice"] == 2).all()
+
+
 def test_an_agent_can_be_sent_away():
     again = pickle.loads(cloudpickle.dumps(KalmanUCB(noise=0.3)))
     parameters, designs = draws(again, 5)

@@ -120,3 +120,22 @@ def test_mistakes_are_told_with_the_line(old, new, words, tmp_path):
         ta.Study.from_file(tmp_path)
     assert words in str(error.value)
     assert "line 6" in str(error.value)
+
+
+def test_a_prior_beyond_what_a_model_can_use_is_refused():
+    """A probability below 0 has no logarithm, and a negative exponent no end: the draws of WSLTS would be rejected forever."""
+    task, designs, rng = ta.BernoulliBandit(blocks=1, trials=10), [[0.2, 0.5, 0.8]], np.random.default_rng(1)
+    for model, name in ((ta.AEG(), "epsilon"), (ta.GLS(), "gamma"), (ta.WSLTS(), "lambda")):
+        study = ta.Study(task, ta.with_priors(model, **{name: "normal(0, 1)"}), "estimate")
+        with pytest.raises(ta.ModelError, match=f"The '{name}' of '{model.name}' cannot be what its prior allows"):
+            ta.exact_information(study, designs, 50, rng)
+
+
+def test_a_likelihood_that_is_no_number_is_refused():
+    @ta.model(name="log", parameters={"p": ta.Normal(0, 1)}, log_likelihood=lambda theta, *_: np.log(theta["p"]))
+    def log(parameters, design, rng, task):
+        return {"choice": np.zeros((task.blocks, task.trials), int), "reward": np.zeros((task.blocks, task.trials), int)}
+
+    study = ta.Study(ta.BernoulliBandit(blocks=1, trials=2), log(), "estimate")
+    with pytest.raises(ta.ModelError, match="no number at parameters that its priors allow"):
+        ta.exact_information(study, [[0.2, 0.5, 0.8]], 50, np.random.default_rng(1))

@@ -47,7 +47,17 @@ class BanditModel(IntegratedModel):
 
     def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
         bandit, theta = check_bandit(task, self.name), theta_of(self, parameters, len(designs))
+        self._check_range(theta)
         return simulate(type(self)._choose, theta, designs, bandit, self.released, rng)
+
+    def _check_range(self, theta: Floats) -> None:
+        """Raise a `ModelError` if parameters (N, P) are none that the model can use, as other priors than its own may have it."""
+        for p, (name, prior) in enumerate(self.parameters.items()):
+            low, high = prior.quantile([0.0, 1.0])
+            outside = theta[~((low <= theta[:, p]) & (theta[:, p] <= high)), p]
+            if len(outside):
+                what, fix = f"The '{name}' of '{self.name}' cannot be what its prior allows.", "give it a prior within these bounds"
+                raise ModelError(what, expected=f"{low:g} to {high:g}", got=f"{outside[0]:.6g}", fix=fix, key=f"priors.{name}")
 
     def _described(self, behavior: Behavior, task: Task) -> tuple[Descriptions, int]:
         """What `describe` says of each choice, (N, B, T, 2 K), and K."""

@@ -15,7 +15,7 @@ References:
 
 from __future__ import annotations
 
-from typing import Sequence, TypeGuard
+from typing import Mapping, Sequence, TypeGuard
 
 import numpy as np
 from scipy.special import logsumexp
@@ -98,5 +98,19 @@ def log_likelihoods(model: LikelihoodModel, theta: Parameters, behavior: Behavio
     for start in range(0, count, size):
         part = slice(start, min(start + size, count))
         who, values = np.repeat(np.arange(n), part.stop - start), {name: of[:, part].reshape(-1) for name, of in each.items()}
-        columns[:, part] = model.log_likelihood(values, behavior[who], designs[who], task).reshape(n, -1)
+        with np.errstate(invalid="ignore"):
+            log_p = np.asarray(model.log_likelihood(values, behavior[who], designs[who], task))
+        if np.isnan(log_p).any():
+            _refuse(model, {name: float(of[np.isnan(log_p).argmax()]) for name, of in values.items()})
+        columns[:, part] = log_p.reshape(n, -1)
     return columns
+
+
+def _refuse(model: LikelihoodModel, parameters: Mapping[str, float]) -> None:
+    """Say where a likelihood is no number."""
+    raise ModelError(
+        f"The likelihood of '{model.name}' is no number at parameters that its priors allow.",
+        expected="a number, or -inf for what cannot happen",
+        got=f"nan at {dict(parameters)}",
+        fix="let the priors allow only what the model can use: probabilities between 0 and 1, scales above 0",
+    )

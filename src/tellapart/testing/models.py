@@ -66,8 +66,9 @@ class _ModelChecker:
             [self._has_parameters, lambda: check_agent(self.model, self.task, self.findings, self.seed)],
             [self._can_be_simulated],
             [self._measure_speed, self._leaves_its_inputs_alone, self._follows_the_seed],
-            [self._participants_are_independent, self._parameters_have_effects, self._design_has_effects, self._likelihood_fits],
+            [self._participants_are_independent, self._parameters_have_effects, self._design_has_effects],
             [self._outcomes_follow_the_rules, self._design_acts_through_data, self._has_the_symmetries],
+            [self._likelihood_fits],
             [self._can_be_sent_away, self._few_were_skipped],
         ]
         for stage in stages:
