@@ -137,6 +137,13 @@ def test_a_replay_of_something_else_is_named(tmp_path, text):
         check_replay(tmp_path / "kept.json", record([], {}).replace("[]", "[{}]"))
 
 
+def test_a_replay_of_nothing_is_named_before_anything_is_decided(folder):
+    result = run("next", folder, folder / "data.csv", "--replay", folder / "nothing.json")
+    assert result.exit_code == 2
+    assert "no such file of decisions" in result.output
+    assert "understood as" not in result.output
+
+
 def test_what_else_differs_in_decisions_for_the_same_row_is_named():
     decision = {"participant": "a", "block": 1, "row": [0.5]}
     kept, again = (json.dumps({"decisions": [{**decision, "gain": {"nats": nats}}]}) for nats in (0.1, 0.2))

@@ -470,6 +470,12 @@ def test_people_who_are_there_twice_begin_no_block(tmp_path):
     assert f"row 2 and row {len(rows) + 2}" in str(caught.value)
 
 
+def test_a_file_that_is_given_twice_has_the_same_rows(tmp_path):
+    header, rows = ["id", "trial", "choice", "reward"], counted_on(simulate(THREE))
+    with pytest.raises(TableError, match="delete the duplicates"):
+        understand([write(tmp_path / name, header, rows) for name in ("data.csv", "copy.csv")], THREE)
+
+
 def test_people_who_share_a_label_are_pointed_at(tmp_path):
     rows = [["a", r["trial"] + 1, r["choice"], r["reward"]] for r in rows_of(simulate(THREE))]
     with pytest.raises(TableError, match="begins anew 5 times") as caught:

@@ -44,6 +44,8 @@ def next(
     """
     from ..adaptive.decisions import listed, record
 
+    if replay is not None and not replay.is_file():
+        raise RunError("There is no such file of decisions.", where=str(replay), fix="check the path")
     plan, result = finished_run(study)
     planned = design_of(plan, design)
     people = read_people(plan, data, reading, as_played=True, run_at=(planned, result.design))
@@ -106,7 +108,7 @@ def check_replay(path: Path, text: str) -> None:
         expected = "a file that `tellapart next --out FILE.json` wrote"
         raise RunError("These are no decisions that were kept.", where=str(path), expected=expected) from None
     if change is not None:
-        fix = "use the run folder, the data and the seed with which they were made"
+        fix = "use the version of tellapart, the run folder, the data and the seed with which they were made"
         raise RunError("The decisions are not the ones that were kept.", where=str(path), got=change, fix=fix)
 
 

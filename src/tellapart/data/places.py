@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .collect import FILE_PERSON
 from .problems import Findings, some
 from .raw import RawTable, number
 
@@ -165,7 +166,8 @@ def _twice(table: RawTable, people: Indices, block: Indices, counted: NDArray[np
     repeated = np.flatnonzero(earlier != np.arange(len(places)))
     if len(repeated):
         pairs = [f"{table.place(int(earlier[row]))} and {table.place(int(row))}" for row in repeated]
-        same = all((texts[repeated] == texts[earlier[repeated]]).all() for texts in table.columns.values())
+        said = [texts for name, texts in table.columns.items() if name != FILE_PERSON]  # a file that is given twice has the same rows
+        same = all((texts[repeated] == texts[earlier[repeated]]).all() for texts in said)
         fix = "delete the duplicates" if same else "these rows differ: give people who share a label labels of their own"
         fix += ", or --columns trial=none to go by the order of rows"
         rows = "1 row is" if len(repeated) == 1 else f"{len(repeated):,} rows are"
