@@ -104,7 +104,7 @@ def test_where_no_answer_would_be_corrected_nothing_is_learned(people):
 
 def test_one_that_has_a_law_is_judged_by_its_own_answers(people, monkeypatch):
     """Not by those of its posterior alone, which tell more here: its law is absurd."""
-    monkeypatch.setattr("tellapart.groups.refine.JUDGES", 200)
+    monkeypatch.setattr("tellapart.groups.refine.MEASURED", 200)
     behavior, designs = people
     network = untrained(ta.LikelihoodEstimator)
     network.trust.fill_(1.0)
@@ -117,7 +117,7 @@ def test_one_that_has_a_law_is_judged_by_its_own_answers(people, monkeypatch):
 def test_a_law_that_is_not_trusted_changes_nothing_and_is_not_said_to(people, monkeypatch):
     behavior, designs = people
     network = untrained()
-    monkeypatch.setattr("tellapart.groups.refine.JUDGES", 200)
+    monkeypatch.setattr("tellapart.groups.refine.MEASURED", 200)
     monkeypatch.setattr("tellapart.estimators.likelihood.TRUST", (0.0,))
     refined = refine(network, behavior, designs, steps=2)
     assert refined.estimator is network

@@ -10,7 +10,8 @@ theta_1 … theta_L from q(theta | y), a law l(y | theta), and weights w = p(the
 With l = q / p the weights are 1 and this is the posterior bound. What is used lies between that and the learned law, l^b (q / p)^(1 - b),
 where b from 0 to 1 is chosen when training ends, by participants who come after the last batch, so that a law that is no good does no
 harm. Networks that learned in ways so different err in ways that are partly their own, so that an equal say for each is the first choice,
-one half with one law and two thirds with two, and the best b is taken only if it is clearly better.
+one half with one law and two thirds with two. The best b is taken only if it is clearly better, or if laws alone are clearly better than
+the posterior alone.
 
 References:
     Foster et al. (2020), A unified stochastic gradient approach to designing Bayesian-optimal experiments.
@@ -144,14 +145,13 @@ class LikelihoodEstimator(Estimator):
         return loss + rest - rest.detach()
 
     def settle(self, further: Callable[[], Batch]) -> None:
-        """Choose b: an equal say for all, unless another one is clearly better."""
+        """Choose b: an equal say for all, unless another one, or having laws alone rather than none, is clearly better."""
         trusts, judges = torch.tensor(TRUST, device=self.device), [further()]
         while sum(map(len, judges)) < JUDGES:
             judges.append(further())
         bounds = self._bounds(Batch.concatenate(judges), trusts, _seeded(0)).double()
         best, first = bounds.mean(1).argmax(), (trusts - self.equal).abs().argmin()
-        ahead = bounds[best] - bounds[first]
-        clear = ahead.mean() > CLEARLY * ahead.std() / math.sqrt(len(ahead))
+        clear = _clearly_better(bounds[best], bounds[first]) or _clearly_better(bounds[-1], bounds[0])
         self.trust.copy_(trusts[best if clear else first])
 
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
@@ -293,6 +293,11 @@ class LikelihoodEstimator(Estimator):
 def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:
     """log of the mean weight for each b (G,) of draws (L, N), (G, N)."""
     return torch.logsumexp(b[:, None, None] * log_ratio, dim=1) - math.log(len(log_ratio))
+
+
+def _clearly_better(one: Tensor, other: Tensor) -> bool:
+    ahead = one - other
+    return bool(ahead.mean() > CLEARLY * ahead.std() / math.sqrt(len(ahead)))
 
 
 def _each(batch: Batch, models: int) -> Iterator[tuple[int, Tensor]]:
