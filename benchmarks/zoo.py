@@ -38,6 +38,7 @@ from tellapart.information.exact import by_likelihood, exact_pointwise
 from tellapart.parts import find_part
 from tellapart.question import Goal
 from tellapart.search.climb import alternatives
+from tellapart.search.learning import steps_for
 from tellapart.tasks.sampling import spread
 from tellapart.tasks.scaling import from_unit
 from tellapart.tasks.text import format_design
@@ -51,7 +52,8 @@ LESS = 256
 MORE = 4096
 """Draws where the usual number leaves bounds too far apart."""
 STEPS = (
-    "The default is 4,000 steps to tell models apart and, since the shorter runs here, 1,000 and 1,800 for each parameter to measure them."
+    "The default is 4,000 steps to tell models apart and, since the shorter runs here, "
+    f"{steps_for(0):,} and {steps_for(1) - steps_for(0):,} for each parameter to measure them."
 )
 """What a reader has to know of the steps that were measured."""
 Q_FAMILY = ("q-learning", "q-learning-sticky", "choice-kernel", "q-learning-forgetting")

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
+from carries_on import CarriesOn
 
 import tellapart as ta
 from tellapart.models.chance import FIRST, beyond_chance, standardised
@@ -159,27 +160,13 @@ def blockwise(p, q, designs, rng, task):
     return (first + np.cumsum(moves, axis=-1)) % 3
 
 
-@ta.agent(name="remembers", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)}, resets=False)
-class Remembers:
-    """Goes on with what it learned of an arm in the block before."""
-
-    def start(self, arms):
-        return np.full(arms, 0.5)
-
-    def choose(self, state):
-        return ta.softmax(self.beta * state)
-
-    def learn(self, state, choice, reward):
-        state[choice] += self.alpha * (reward - state[choice])
-
-
 @pytest.mark.parametrize(
     ("model", "broken"),
     [
         (model_of(side_bias), ta.Symmetry(columns=True)),
         (learner(bias=0.7), ta.Symmetry(columns=True)),
         (model_of(blockwise), ta.Symmetry(blocks=True)),
-        (Remembers(), ta.Symmetry(columns=True, blocks=True)),
+        (CarriesOn(), ta.Symmetry(columns=True, blocks=True)),
         (learner(), ta.Symmetry()),
         (ta.GLS(), ta.Symmetry()),
     ],

@@ -107,7 +107,8 @@ class Question:
 
     def places(self, m: int) -> list[int]:
         """Where these are among all parameters of the model."""
-        return [p for p, name in enumerate(self.models[m].parameters) if name in self.parameters(m)]
+        asked = self.parameters(m)
+        return [p for p, name in enumerate(self.models[m].parameters) if name in asked]
 
     @property
     def widest(self) -> int:

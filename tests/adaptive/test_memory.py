@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from carries_on import CarriesOn
 from yes_no import Signals, steep
 
 import tellapart as ta
@@ -24,18 +25,6 @@ def stubborn(parameters, designs, rng, task):
     for block in range(1, task.blocks):
         yes[:, block] = np.where(rng.random(yes[:, block].shape) < 0.7, yes[:, block - 1], yes[:, block])
     return {"yes": yes}
-
-
-@ta.agent(name="carries-on", parameters={"alpha": ta.Uniform(0, 1), "beta": ta.Gamma(2, 3)}, resets=False)
-class CarriesOn:
-    def start(self, arms):
-        return np.full(arms, 0.5)
-
-    def choose(self, state):
-        return ta.softmax(self.beta * state)
-
-    def learn(self, state, choice, reward):
-        state[choice] += self.alpha * (reward - state[choice])
 
 
 @ta.agent(name="secret", parameters={"alpha": ta.Uniform(0, 1)}, resets=False, latent=True)

@@ -91,8 +91,9 @@ class ByContinuations:
     def drawn(self, behavior: Behavior, designs: Floats, blocks: int, stream: int) -> Belief:
         """The same by the draws of a stream of random numbers."""
         rng, state = np.random.default_rng([self.seed, stream, blocks]), self.state
-        inputs = state.encoder.prepare(behavior.until(blocks), designs[None]).to(state.device)
-        shares = self._model_probabilities(behavior.until(blocks), designs)
+        past = behavior.until(blocks)
+        inputs = state.encoder.prepare(past, designs[None]).to(state.device)
+        shares = self._model_probabilities(past, designs)
         draws = []
         for m, model in enumerate(state.question.models):
             z = np.zeros((DRAWS[2], 0))
@@ -225,7 +226,8 @@ class _Prospects:
         question = reader.question
         v = np.zeros((len(which), max(1, question.widest)), np.float32)
         for m in range(len(question.models)):
-            v[which == m, : len(question.places(m))] = z[m][:, question.places(m)]
+            asked = question.places(m)
+            v[which == m, : len(asked)] = z[m][:, asked]
         inputs = reader.encoder.prepare(self._read(behavior, reader), designs)
         kept = torch.zeros(len(question.models))
         batch = Batch(inputs, torch.from_numpy(which.astype(np.int64)), torch.from_numpy(v), kept).to(reader.device)

@@ -8,7 +8,7 @@ that does, from which participants are drawn that are like the one who takes par
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import StudyError
 from ..groups.memory import check_memory, goes_on
 from ..models.simulation import Simulations
-from ..models.symmetry import broken_symmetries
+from ..models.symmetry import broken_by
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
@@ -84,7 +84,7 @@ class Learning:
         from .by_answers import ByAnswers
         from .continuations import ByContinuations
 
-        codes = few_answers(self.task, self.question)
+        codes = None if any(goes_on(model, self.task) for model in self.question.models) else Codes.of(self.task)
         if codes is not None:
             return ByAnswers(self._answers(codes, progress), self.question, self.seed)
         estimator = self._checked(estimator)
@@ -95,9 +95,7 @@ class Learning:
     @property
     def _symmetry(self) -> Symmetry:
         """What the task declares and no model breaks."""
-        declared = self.task.design_space.symmetry
-        broken = [broken_symmetries(model, self.task, self.seed, n=200) for model in self.question.models]
-        return Symmetry(*(getattr(declared, kind) and not any(getattr(one, kind) for one in broken) for kind in ("columns", "blocks")))
+        return replace(self.task.design_space.symmetry, **dict.fromkeys(broken_by(self.question.models, self.task, self.seed), False))
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
         """The law of answers, kept model by model."""
@@ -119,7 +117,8 @@ class Learning:
             torch.manual_seed(self.seed)
             network = PosteriorEstimator(complete, FrozenEncoder(estimator.encoder)).to(estimator.device)
         self._once(PARAMETERS, network, lambda: self._learn_parameters(network, progress))
-        self._forget(TRAINING)
+        if self.folder is not None:
+            (self.folder / TRAINING).unlink(missing_ok=True)
         return network
 
     def _learn_parameters(self, network: Estimator, progress: Progress) -> None:
@@ -156,11 +155,6 @@ class Learning:
         if file is not None:
             save_weights(file, network)
 
-    def _forget(self, name: str) -> None:
-        """Delete what was kept of learning that is finished."""
-        if self.folder is not None:
-            (self.folder / name).unlink(missing_ok=True)
-
     def _checked(self, estimator: Estimator | None) -> Estimator:
         """The network of the run, which must know every design and unfinished participants, and give the posterior."""
         from ..estimators.posterior import PosteriorEstimator
@@ -176,8 +170,3 @@ class Learning:
             got=got,
             fix=f"{change} in [search], then `tellapart design STUDY --fresh`",
         )
-
-
-def few_answers(task: Task, question: Question) -> Codes | None:
-    """The codes of a block, where its answers are few and blocks are independent."""
-    return None if any(goes_on(model, task) for model in question.models) else Codes.of(task)

@@ -5,6 +5,7 @@ A bandit model is a file with a dataclass: its parameters with priors, and compi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..behavior import Behavior
 from ..errors import ModelError, nearest
 from ..models.base import Floats, IntegratedModel, Parameters
 from ..models.kernel import theta_of
+from ..priors import Prior
 from ..tasks.base import Task
 from .compiled import Descriptions, replay, simulate
 from .task import Bandit
@@ -53,7 +55,7 @@ class BanditModel(IntegratedModel):
     def _check_range(self, theta: Floats) -> None:
         """Raise a `ModelError` if parameters (N, P) are none that the model can use, as other priors than its own may have it."""
         for p, (name, prior) in enumerate(self.parameters.items()):
-            low, high = prior.quantile([0.0, 1.0])
+            low, high = _bounds(prior)
             outside = theta[~((low <= theta[:, p]) & (theta[:, p] <= high)), p]
             if len(outside):
                 what, fix = f"The '{name}' of '{self.name}' cannot be what its prior allows.", "give it a prior within these bounds"
@@ -73,3 +75,10 @@ def check_bandit(task: Any, model: str) -> Bandit:
             f"The model '{model}' plays bandits with wins and losses only.", expected="for example the task 'bernoulli-bandit'", got=got
         )
     return task
+
+
+@cache
+def _bounds(prior: Prior) -> tuple[float, float]:
+    """The smallest and the largest value that a prior allows; simulators ask at every step of training."""
+    low, high = prior.quantile([0.0, 1.0])
+    return float(low), float(high)

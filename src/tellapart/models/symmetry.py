@@ -7,7 +7,7 @@ blocks and labels changed back, behave like participants at the design itself.
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,13 @@ def broken_symmetries(model: Model, task: Task, seed: int = 0, n: int = 400) -> 
     remembers = task.blocks > 1 and begins_anew(model) is False
     broken = columns and (remembers or all(_broken(model, task, seed, n, "columns", names) for names in _relabellings(task)))
     return Symmetry(broken, blocks)
+
+
+def broken_by(models: Sequence[Model], task: Task, seed: int) -> dict[str, list[str]]:
+    """Which of the task's declared symmetries are broken, and by which models."""
+    broken = {model.name: broken_symmetries(model, task, seed, n=200) for model in models}
+    kinds = {kind: [name for name, one in broken.items() if getattr(one, kind)] for kind in ("columns", "blocks")}
+    return {kind: names for kind, names in kinds.items() if names}
 
 
 def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool:

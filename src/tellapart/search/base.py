@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import StudyError
 from ..information.estimate import Difference, Floats, InformationEstimate, Pointwise, stratified
 from ..journal import Journal
-from ..models.symmetry import broken_symmetries
+from ..models.symmetry import broken_by
 from ..parts import KINDS, PartKind
 from ..progress import Progress, unheard
 from ..question import Question
@@ -78,9 +78,7 @@ class Job:
     @cached_property
     def broken_symmetries(self) -> dict[str, list[str]]:
         """Which symmetries that the task declares are broken by which models."""
-        broken = {model.name: broken_symmetries(model, self.task, self.seed, n=200) for model in self.question.models}
-        kinds = {kind: [name for name, one in broken.items() if getattr(one, kind)] for kind in ("columns", "blocks")}
-        return {kind: names for kind, names in kinds.items() if names}
+        return broken_by(self.question.models, self.task, self.seed)
 
     @cached_property
     def space(self) -> DesignSpace:
