@@ -13,7 +13,7 @@ import tellapart as ta
 class BiasedRandom:
     """The probability of choosing the favourite arm; the others share the rest.
 
-    Arguments:
+    Attributes:
         favourite: Which arm it is, from 0.
     """
 

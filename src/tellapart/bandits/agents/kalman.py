@@ -15,7 +15,7 @@ import tellapart as ta
 class Beliefs:
     """Beliefs of a Kalman filter.
 
-    Arguments:
+    Attributes:
         first_mean: What an arm is thought to pay at first.
         first_sd: How uncertain that is; above 0.
         noise: How far rewards are thought to be from the mean of their arm: a standard deviation above 0.

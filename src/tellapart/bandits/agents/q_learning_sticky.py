@@ -17,7 +17,7 @@ import tellapart as ta
 class QLearningSticky:
     """A learning rate alpha, an inverse temperature beta, and a tendency to repeat, or if it is negative, to alternate.
 
-    Arguments:
+    Attributes:
         first_value: What an arm is thought to be worth at first.
     """
 

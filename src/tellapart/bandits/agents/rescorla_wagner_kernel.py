@@ -17,7 +17,7 @@ import tellapart as ta
 class RescorlaWagnerKernel:
     """A learning rate and a weight for what arms pay (alpha, beta), and for what was chosen lately (alpha_kernel, beta_kernel).
 
-    Arguments:
+    Attributes:
         first_value: What an arm is thought to be worth at first.
     """
 

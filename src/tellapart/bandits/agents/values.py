@@ -13,7 +13,7 @@ import tellapart as ta
 class Values:
     """What each arm is worth.
 
-    Arguments:
+    Attributes:
         first_value: What an arm is thought to be worth at first.
     """
 

@@ -16,7 +16,7 @@ import tellapart as ta
 class WinStayLoseShift:
     """The probability of staying after a win, and of shifting after a loss.
 
-    Arguments:
+    Attributes:
         win: Rewards above it are wins.
     """
 
