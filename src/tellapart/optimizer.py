@@ -15,6 +15,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from functools import reduce
 from typing import Any, Iterable, Literal
 
@@ -33,8 +34,10 @@ TURNS = 5
 """How often it is applied."""
 
 
-class Muon(torch.optim.Optimizer):
+class Muon:
     """Muon for matrices, Adam for the rest.
+
+    It has the groups and the state of torch's optimizers and is none of them: to make one imports torch's compiler, which takes seconds.
 
     Arguments:
         weights: What is moved.
@@ -44,10 +47,17 @@ class Muon(torch.optim.Optimizer):
     """
 
     def __init__(self, weights: Iterable[Tensor], lr: float, momentum: float = 0.95, betas: tuple[float, float] = (0.9, 0.999)) -> None:
-        super().__init__(weights, {"lr": lr, "momentum": momentum, "betas": betas})
+        self.param_groups: list[dict[str, Any]] = [{"params": list(weights), "lr": lr, "momentum": momentum, "betas": betas}]
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                weight.grad = None
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Move all weights that have a gradient."""
         for group in self.param_groups:
             # small matrices of one shape are moved together: an operation on them costs more than its arithmetic

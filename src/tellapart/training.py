@@ -223,7 +223,7 @@ class Trainer:
         self._pool = ThreadPoolExecutor(self.settings.pieces)
         keep_memory()
 
-    def _optimizer(self) -> torch.optim.Optimizer:
+    def _optimizer(self) -> Muon | torch.optim.Adam:
         settings = self.settings
         if settings.optimizer == "muon":
             if settings.weight_decay:
@@ -278,7 +278,7 @@ class Trainer:
         """Set the gradient of every weight; the loss."""
         pieces, seed = self.settings.pieces, self.seed * 1_000_003 + self.step
         if pieces == 1:
-            self.optimizer.zero_grad(set_to_none=True)
+            self.optimizer.zero_grad()
             loss = self.estimator.loss(batch, torch.Generator().manual_seed(seed % 2**63))
             loss.backward()  # type: ignore[no-untyped-call]
             return loss

@@ -207,8 +207,10 @@ def test_an_agent_with_memory_is_played_from_its_own_history():
 
 
 @pytest.mark.parametrize("on_error", ["skip", "stop"])
-def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error):
+def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error, monkeypatch):
     """The plan never pays, so that nobody fails at it; what the policy gives does, and after two rewards some cannot choose."""
+    monkeypatch.setattr("tellapart.adaptive.continuations.EVERYWHERE", 12)
+    monkeypatch.setattr("tellapart.adaptive.continuations.DRAWS", (8, 16, 32))
     question = Question((fragile("raises", 2),), "estimate", on_error=on_error)
     policy = replace(policy_for(question), plan=np.zeros((2, 2)))
     if on_error == "stop":

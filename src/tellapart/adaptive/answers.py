@@ -114,7 +114,7 @@ def learn_law(answers: Answers, m: int, steps: int = STEPS, progress: Progress =
         optimizer.param_groups[0]["lr"] = RATE * min(1.0, (step + 1) / (0.05 * steps + 1)) * (0.01 + 0.99 * (1 - step / steps) ** 1.5)
         z, x, code = _simulated(answers, m, step, hard=step > steps // 10)
         loss = nn.functional.nll_loss(law(z, x), code)
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         if step % 50 == 0:
