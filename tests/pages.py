@@ -65,6 +65,7 @@ SMALLER = {
 FEWER = {
     "adaptive.by_answers": {"EVERYWHERE": 24, "SOME": 24},
     "groups.evidence": {"draws_for": lambda people: 300},
+    "groups.parameters": {"WORK": 40_000},
     "groups.population": {"GROUPS": (20, 40)},
     "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
     "groups.predictive": {"SIMULATED": 300},
