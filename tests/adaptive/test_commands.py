@@ -88,6 +88,17 @@ def test_next_says_if_posteriors_are_not_right(folder, monkeypatch):
     assert "not right" not in run("next", folder, folder / "data.csv").stdout
 
 
+def test_serving_says_if_posteriors_are_not_right(folder):
+    pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
+    (folder / "run" / "on-the-way.json").write_text('["models: overconfident"]')
+    served = run("serve", folder, "--adaptive", "--simulate", 2)
+    assert served.exit_code == 0, served.output
+    assert "2 of 2 simulated people finished" in served.stdout
+    assert "warning: Posteriors are not right" in served.stdout
+    (folder / "run" / "on-the-way.json").write_text('["models: no error found"]')
+    assert "warning" not in run("serve", folder, "--adaptive", "--simulate", 2).stdout
+
+
 def test_decisions_are_kept_and_replayed(folder):
     kept = folder / "next.json"
     assert run("next", folder, folder / "data.csv", "--out", kept).exit_code == 0

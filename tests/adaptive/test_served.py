@@ -23,16 +23,8 @@ def answer_all(sessions, key, yes):
         sessions.save(key, begun.position, begun.attempt, [choose(0, int(yes))])
 
 
-class Shown(Signals):
-    """The same on a screen."""
-
-    @property
-    def screen(self):
-        return ta.Screen("choice", stimuli=lambda row, trials, rng: [{"prompt": f"{row[0]:.2f}", "options": ["no", "yes"]}] * trials)
-
-
 def test_people_who_answer_differently_are_given_different_blocks(which_threshold, tmp_path):
-    task, database = Shown(), Database(sqlite_url(tmp_path / "people.sqlite"))
+    task, database = Signals(), Database(sqlite_url(tmp_path / "people.sqlite"))
     study = ta.Study(task, any_slope(), "estimate")
     plan = plan_of(study, [which_threshold.plan], policy=which_threshold.row, policy_seconds=60, order="designed")
     sessions = Sessions(plan, database)
@@ -55,7 +47,7 @@ def test_people_who_answer_differently_are_given_different_blocks(which_threshol
 
 def test_what_was_served_is_read_in_the_order_of_play(which_threshold, tmp_path):
     """Exported blocks are numbered as in the design, and a decision looks at what was played first."""
-    task, database = Shown(), Database(sqlite_url(tmp_path / "people.sqlite"))
+    task, database = Signals(), Database(sqlite_url(tmp_path / "people.sqlite"))
     plan = plan_of(ta.Study(task, any_slope(), "estimate"), [np.linspace(-2, 2, 6)[:, None]], order="counterbalanced")
     sessions = Sessions(plan, database, seed=1)
     for name in range(6):

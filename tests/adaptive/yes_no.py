@@ -34,6 +34,10 @@ class Signals(ta.Task):
     def baseline(self, n, rng):
         return rng.uniform(-3, 3, (n, self.blocks, 1))
 
+    @property
+    def screen(self):
+        return ta.Screen("choice", stimuli=lambda row, trials, rng: [{"prompt": f"{row[0]:.2f}", "options": ["no", "yes"]}] * trials)
+
     def history(self, behavior):
         return behavior.fields["yes"][..., None].astype(np.float32)
 

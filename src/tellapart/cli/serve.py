@@ -147,16 +147,19 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
         result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study, seed)).run(n, report)
     trials = counted(result["trials"], "trial")
     words = f"{result['finished']} of {n} simulated people finished; {trials}, each on disk before it was acknowledged."
+    words += f"\nwarning: {experiment.doubts}" if experiment.doubts else ""
     if late := result["fallbacks"]:
         blocks = counted(n * experiment.plan.task.blocks, "block")
         words += f"\nwarning: {len(late)} of {blocks} were not chosen but the planned ones: {late[0]}."
         words += " policy_seconds in serve.toml gives a policy more time."
-    show(result, f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
+    show({**result, "doubts": experiment.doubts}, f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
 
 
 def _show_links(experiment: Experiment, address: str) -> None:
     links = {"participants": f"{address}/", "researcher": f"{address}/researcher#token={experiment.token}"}
-    show(links, "\n".join(f"{name + ':':<14}{link}" for name, link in links.items()))
+    words = [f"{name + ':':<14}{link}" for name, link in links.items()]
+    words += [f"warning: {experiment.doubts}"] if experiment.doubts else []
+    show({**links, "doubts": experiment.doubts}, "\n".join(words))
 
 
 def _require_extra() -> None:

@@ -36,12 +36,17 @@ SHORTEST = 16
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A study, ready to be served."""
+    """A study, ready to be served.
+
+    Arguments:
+        doubts: What is wrong with the posteriors by which next blocks are chosen, if they are; empty if no error was found.
+    """
 
     plan: Plan
     database: Database
     token: str
     app: FastAPI
+    doubts: str = ""
 
 
 def prepare(
@@ -59,16 +64,17 @@ def prepare(
     folder, study = study_file(path).parent, Study.from_file(path)
     run = folder / "run" if (folder / "run" / "result.json").is_file() else None
     wanted = [parse_design(study.task.design_space, text) for text in designs] or [recommended(study, folder / "run")]
-    policy = planned if adaptive is None else policy_of(study, folder / "run", adaptive)
+    policy, doubts = (planned, "") if adaptive is None else policy_of(study, folder / "run", adaptive)
     plan, database, token = make_plan(study, wanted, folder, policy=policy), open_database(folder, url), token_of(folder)
     if adaptive is not None:
         decide_first_blocks(plan)
-    return Experiment(plan, database, token, create_app(plan, database, token, run=run, seed=seed))
+    return Experiment(plan, database, token, create_app(plan, database, token, run=run, seed=seed), doubts)
 
 
-def policy_of(study: Study, run: Path, progress: Progress) -> Policy:
-    """What gives next blocks."""
-    return Remembering(Run.finished(study, run).result().policy(progress).row)
+def policy_of(study: Study, run: Path, progress: Progress) -> tuple[Policy, str]:
+    """What gives next blocks, and what is wrong with it, if something is."""
+    result = Run.finished(study, run).result()
+    return Remembering(result.policy(progress).row), result.next_doubts()
 
 
 def decide_first_blocks(plan: Plan) -> None:
