@@ -328,7 +328,6 @@ def test_wrong_designs(folder, command, design, words):
         ("trials = 4", "trials = 0", ["'trials'", "line 6", "1 or more"]),
         ("trials = 4", "arms = 1", ["'arms'", "line 6", "2 or more"]),
         ("[study]\n", "", ["section 'goal' is unknown"]),
-        ('[study]\ngoal = "discriminate"\n', "", ["section [study] is missing"]),
         ('[task]\nuse = "bernoulli-bandit"\ntrials = 4\n', "", ["section [task] is missing"]),
         ("[task]", "[taks]", ["section 'taks' is unknown", "line 4", "did you mean 'task'"]),
         ('[[models]]\nuse = "wslts"\n[[models]]\nuse = "aeg"\n', "", ["section [[models]] is missing"]),

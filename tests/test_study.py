@@ -306,3 +306,13 @@ def test_a_class_of_the_users_with_a_constructor_of_its_own(folder):
 
 def test_the_same_file_is_loaded_once(folder):
     assert find_part("model", "theories:Guesser", folder) is find_part("model", "theories:Guesser", folder)
+
+
+def test_a_study_that_is_as_all_are_needs_no_section(tmp_path):
+    text = '[task]\nuse = "bernoulli-bandit"\n[[models]]\nuse = "wslts"\n[[models]]\nuse = "aeg"\n'
+    for name, head in {"without": "", "with": "[study]\n"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.toml").write_text(head + text)
+    without, given = (Study.from_file(tmp_path / name) for name in ("without", "with"))
+    assert without == given
+    assert without.goal == "discriminate"

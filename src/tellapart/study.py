@@ -144,9 +144,9 @@ def _where_studies_are(path: Path) -> str:
 
 
 class _StudySection(BaseModel, extra="forbid", strict=True):
-    name: str = Checked("study", min_length=1)
+    name: str = Checked(default="study", min_length=1)
     goal: Goal = "discriminate"
-    seed: int = Checked(1, ge=0)
+    seed: int = Checked(default=1, ge=0)
     about: list[str] = []
 
 
@@ -176,7 +176,7 @@ class _DataSection(BaseModel, extra="forbid", strict=True):
 
 
 class _StudyFile(BaseModel, extra="forbid", strict=True):
-    study: _StudySection
+    study: _StudySection = Checked(default_factory=_StudySection)
     task: _TaskSection
     models: list[_ModelSection]
     search: _SearchSection = Checked(default_factory=_SearchSection)

@@ -71,9 +71,8 @@ def check_bandit(task: Any, model: str) -> Bandit:
     """`task`, or a `ModelError` if it is no bandit with wins and losses and compiled rules."""
     if not isinstance(task, Bandit) or task.reward.kind != "binary" or task.rules.compiled is None:
         got = f"the task '{getattr(task, 'name', task)}'"
-        raise ModelError(
-            f"The model '{model}' plays bandits with wins and losses only.", expected="for example the task 'bernoulli-bandit'", got=got
-        )
+        what, expected = f"The model '{model}' plays bandits with wins and losses only.", "for example the task 'bernoulli-bandit'"
+        raise ModelError(what, expected=expected, got=got, fix="choose that task, or models that play every bandit: 'q-learning', …")
     return task
 
 

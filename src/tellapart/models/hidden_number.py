@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..behavior import Behavior
+from ..errors import ModelError
 from ..priors import Normal, Prior
 from ..tasks.base import Task
 from .base import ExactPosterior, Floats, IntegratedModel, Parameters
@@ -32,6 +33,9 @@ class HiddenNumber(IntegratedModel):
         return {"theta": Normal(0.0, 1.0)}
 
     def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
+        if [field.name for field in task.responses] != ["reading"]:
+            what, got = "The model 'hidden-number' is read by the task 'noisy-readings' only.", f"the task '{task.name}'"
+            raise ModelError(what, got=got, fix="choose that task, or another model")
         theta = self.check_parameters(parameters)["theta"]
         noise = rng.standard_normal((len(theta), task.blocks, task.trials))
         return Behavior({"reading": designs * theta[:, None, None] + noise})
