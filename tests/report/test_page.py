@@ -159,7 +159,7 @@ def test_each_number_has_a_figure_that_stands_without_a_script(read, other):
     assert all("hidden" in found and found["value"] == "1" for found in sliders)
     labels = {found["for"] for tag, found in read.tags if tag == "label"}
     assert labels == {found["id"] for found in sliders}
-    assert "<script" not in other
+    assert "#explorer" not in other
 
 
 def test_alternatives_say_how_far_behind_they_are_and_whether_they_were_drawn(page):
@@ -301,4 +301,11 @@ def test_in_a_browser_a_slider_reads_out_the_information(opened):
 def test_in_a_browser_the_page_can_be_seen_and_printed(opened):
     opened.set_viewport_size({"width": 390, "height": 900})
     assert len(opened.screenshot()) > 10_000
+    unfolded = "() => [...document.querySelectorAll('details')].map(e => e.open)"
+    opened.evaluate("() => addEventListener('beforeprint', () => { window.printed = (%s)(); })" % unfolded)
     assert opened.pdf().startswith(b"%PDF")
+    assert all(opened.evaluate("() => window.printed"))
+    assert not any(opened.evaluate(unfolded))
+    opened.emulate_media(media="print")
+    assert opened.locator("#explorer input").first.is_hidden()
+    opened.emulate_media(media="screen")
