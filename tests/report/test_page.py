@@ -302,7 +302,7 @@ def test_in_a_browser_the_page_can_be_seen_and_printed(opened):
     opened.set_viewport_size({"width": 390, "height": 900})
     assert len(opened.screenshot()) > 10_000
     unfolded = "() => [...document.querySelectorAll('details')].map(e => e.open)"
-    opened.evaluate("() => addEventListener('beforeprint', () => { window.printed = (%s)(); })" % unfolded)
+    opened.evaluate(f"() => addEventListener('beforeprint', () => {{ window.printed = ({unfolded})(); }})")
     assert opened.pdf().startswith(b"%PDF")
     assert all(opened.evaluate("() => window.printed"))
     assert not any(opened.evaluate(unfolded))
