@@ -6,6 +6,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from .style import HABIT, OURS, WIDE, canvas
@@ -38,12 +39,13 @@ def in_words(adaptive: Mapping[str, Any]) -> str:
 def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
     """Information after each number of blocks, adaptive and fixed."""
     blocks = [point["blocks"] for point in curve]
-    with canvas(WIDE, 2.5) as (figure, axes):
-        for key, colour, label in (("policy", OURS, "chosen for each participant"), ("fixed", HABIT, "the recommended design for all")):
+    with canvas(WIDE, 2.8) as (figure, axes):
+        for key, colour, label in (("policy", OURS, "chosen for each participant"), ("fixed", HABIT, "recommended design")):
             errors = [point["difference"]["se"] for point in curve] if key == "policy" else None
             axes.errorbar(blocks, [point[key] for point in curve], errors, fmt="o-", color=colour, label=label, capsize=2)
-        axes.set(xlabel="blocks", ylabel="information, nats")
-        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+        axes.set(xlabel="blocks", ylabel="information (nats)")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        figure.legend(loc="outside lower center", ncols=2, columnspacing=0.8, handlelength=1.4)
         return figure
 
 
@@ -65,4 +67,5 @@ def given_figure(designs: ArrayLike, names: Sequence[str], low: ArrayLike, high:
             axes.set_ylim(least[v] - room[v], most[v] + room[v])
             axes.set_ylabel(name, fontsize=8)
         panels[-1].set_xlabel("block")
+        panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
         return figure
