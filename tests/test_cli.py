@@ -449,6 +449,17 @@ def test_exact_needs_likelihoods(folder):
     assert "'broken' has no likelihood" in outcome.stderr
 
 
+def test_exact_needs_likelihoods_that_are_right(folder):
+    """One that counts everything twice is too sure of itself; what it says of a design is no information."""
+    theories = 'import tellapart as ta\n\nclass Sure(ta.AEG):\n    name = "sure"\n\n    def log_likelihood(self, *given):\n'
+    (folder / "theories.py").write_text(theories + "        return 2 * super().log_likelihood(*given)\n")
+    (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"theories:Sure"'))
+    outcome = run("exact", folder, "--design", DESIGN)
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    assert "The likelihood of 'sure' contradicts its simulator." in outcome.stderr
+
+
 def test_exact_needs_a_few_participants(folder):
     refused(run("exact", folder, "--design", DESIGN, "--n", 1), folder, ["Too few participants"])
 

@@ -97,14 +97,15 @@ def exact(
 ) -> None:
     """Compute the exact information of given designs.
 
-    Every model must have a likelihood. Information is in nats, with its standard error over simulated participants. Every design faces
-    the same agents: the same draws of parameters and the same random numbers.
+    Every model must have a likelihood, and it must be that of the simulator, which is checked. Information is in nats, with its
+    standard error over simulated participants. Every design faces the same agents: the same draws of parameters and random numbers.
 
     \b
     Example:
       tellapart exact examples/bandit --design "0,0,0.6; 1,1,0" --design "0.5,0.5,0.5; 0.5,0.5,0.5"
     """
     from ..information.exact import exact_information
+    from ..testing import check_likelihoods
 
     plan = read_study(study)
     designs = designs_of(plan, design or [], baseline, seed)
@@ -113,6 +114,7 @@ def exact(
         for i, wanted in enumerate(designs):
             part = _part_of(report, i, len(designs))
             estimates.append(exact_information(plan, wanted, n, rng_of(plan, seed), part))
+    check_likelihoods(plan.models, plan.task, alone=True, seed=seed_of(plan, seed), most=n)
     _print_information(plan, designs, estimates)
 
 

@@ -36,22 +36,35 @@ FEWEST, PEOPLE = 24, 2000
 """Participants of the first look, at least and if they can be afforded."""
 
 
-def check_likelihoods(models: Sequence[Model], task: Task, *, seed: int = 0, raise_errors: bool = True, most: int = PEOPLE) -> Checked:
+def check_likelihoods(
+    models: Sequence[Model], task: Task, *, alone: bool = False, seed: int = 0, raise_errors: bool = True, most: int = PEOPLE
+) -> Checked:
     """Are the likelihoods of some models on one scale, so that their evidence can be compared? Those without one are left out.
 
     Arguments:
+        alone: Is each also that of its own simulator? `check_model` asks the same.
         seed: Where randomness starts.
         raise_errors: Raise a `ModelError` if there is an error; else it is among the findings of what is returned.
         most: Participants that can be afforded; slow models are judged by fewer.
     """
     known = [model for model in models if isinstance(model, LikelihoodModel)]
     findings = Findings(" and ".join(model.name for model in known))
+    n = max(FEWEST, min(most, PEOPLE))
+    for model in known if alone else []:
+        findings.run([partial(hold_against_simulator, model, task, findings, seed, n)])
     for pair in pairwise(known):
-        findings.run([partial(_compare, pair, task, findings, seed, max(FEWEST, min(most, PEOPLE)))])
+        findings.run([partial(_compare, pair, task, findings, seed, n)])
     checked = findings.checked()
     if raise_errors:
         checked.raise_errors()
     return checked
+
+
+def hold_against_simulator(model: LikelihoodModel, task: Task, findings: Findings, seed: int, n: int) -> None:
+    """Tell if the likelihood of a model is not as sure of which parameters made what its simulator does as it says."""
+    for statistic, z in list(miscalibrations((model, model), task, seed, n).items())[:1]:
+        fix = "compare it with what is simulated; are all factors there that a parameter enters?"
+        findings.error(f"The likelihood of '{model.name}' contradicts its simulator.", fix, got=f"{statistic} (z = {z:.0f})")
 
 
 def _compare(pair: tuple[LikelihoodModel, LikelihoodModel], task: Task, findings: Findings, seed: int, n: int) -> None:

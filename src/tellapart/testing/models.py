@@ -27,7 +27,7 @@ from ..tasks.scaling import from_unit, to_unit
 from .agents import check_agent, how_it_runs
 from .findings import Checked, Findings
 from .likelihoods import PEOPLE as JUDGED
-from .likelihoods import miscalibrations
+from .likelihoods import hold_against_simulator
 from .rules import departures_from_law, unrecorded_effects
 
 SECONDS = 1.0
@@ -237,10 +237,7 @@ class _ModelChecker:
             fix, got = "simulator and likelihood disagree about what can happen", f"{(~np.isfinite(own)).sum()} of {n}"
             self.findings.error(f"The likelihood of '{self.name}' calls its own data impossible.", fix, got=got)
         else:
-            for statistic, z in list(miscalibrations((model, model), self.task, self.seed, n).items())[:1]:
-                what = f"The likelihood of '{self.name}' contradicts its simulator."
-                fix = "compare it with what is simulated; are all factors there that a parameter enters?"
-                self.findings.error(what, fix, got=f"{statistic} (z = {z:.0f})")
+            hold_against_simulator(model, self.task, self.findings, self.seed, n)
 
     def _can_be_sent_away(self) -> None:
         import cloudpickle
