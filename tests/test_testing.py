@@ -308,6 +308,18 @@ def test_likelihoods_that_contradict_the_simulator(likelihood, message):
     assert ("error" in found) == bool(message)
 
 
+def test_who_cannot_be_simulated_says_nothing_of_a_likelihood():
+    """One in five fails, for large p alone: that nobody else did what is recorded is no matter of the likelihood."""
+
+    def fails(p, q, designs, rng, task):
+        return np.where(p > 0.8, -1, sound(p, q, designs, rng, task))  # there is no such choice
+
+    model = model_of(fails, log_likelihood=bernoulli)
+    assert check_likelihoods([model, ta.AEG()], TASK, alone=True).sound
+    wrong = model_of(fails, log_likelihood=lambda *a: 2 * bernoulli(*a))
+    assert not check_likelihoods([wrong], TASK, alone=True, raise_errors=False).sound
+
+
 def test_likelihoods_that_cannot_be_compared():
     """What no parameter enters matters as soon as another model leaves it out."""
     whole = model_of(sound, log_likelihood=bernoulli)

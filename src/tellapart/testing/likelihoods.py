@@ -20,10 +20,8 @@ from itertools import pairwise
 from typing import Any, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..behavior import Behavior
 from ..models.base import Floats, LikelihoodModel, Model
 from ..models.chance import beyond_chance, standardised
 from ..models.failures import attempt
@@ -83,12 +81,14 @@ def miscalibrations(pair: tuple[LikelihoodModel, LikelihoodModel], task: Task, s
         theta = [sample_priors(model.parameters, count, rng) for model in pair]
         if pair[0] is pair[1]:
             _differ_in_one(theta)
-        behavior = task.nothing(count)
+        behavior, able = task.nothing(count), np.ones(count, bool)
         for model, values, chosen in zip(pair, theta, (first, ~first), strict=True):
-            _simulate(model, values, designs, behavior, np.flatnonzero(chosen), rng, task)
+            done, failures = attempt(model, values, designs, rng, task)
+            behavior.write(np.flatnonzero(chosen), done[chosen])
+            able[list(failures)] = False  # that it could not have been this set is no matter of the likelihood
         log_p = [np.asarray(model.log_likelihood(theta[m], behavior, designs, task)) for m, model in enumerate(pair)]
         preference = expit(log_p[0] - log_p[1])
-        x = first.astype(float) - (rng.random(count) < preference)
+        x = able * (first.astype(float) - (rng.random(count) < preference))
         known = _known(pair, theta, 2 * preference - 1)
         return {words: float(standardised((x * weight).sum(), np.square(x * weight).sum())) for words, weight in known.items()}
 
@@ -102,20 +102,6 @@ def _differ_in_one(theta: Sequence[dict[str, Floats]]) -> None:
         turn = np.arange(len(theta[0][name]))
         same = (turn % 2 == 0) & (turn // 2 % len(names) != p)
         theta[1][name] = np.where(same, theta[0][name], theta[1][name])
-
-
-def _simulate(
-    model: Model,
-    values: dict[str, Floats],
-    designs: Floats,
-    behavior: Behavior,
-    chosen: NDArray[np.intp],
-    rng: np.random.Generator,
-    task: Task,
-) -> None:
-    """Write what the `chosen` do into `behavior`; nothing, if they cannot be simulated."""
-    done, _ = attempt(model, {name: column[chosen] for name, column in values.items()}, designs[chosen], rng, task)
-    behavior.write(chosen, done)
 
 
 def _known(pair: tuple[LikelihoodModel, LikelihoodModel], theta: Sequence[dict[str, Floats]], preferred: Floats) -> dict[str, Floats]:
