@@ -256,16 +256,19 @@ class DesignResult:
         decisions = policy.decide(behavior[chosen], each[chosen], nexts[chosen], progress)
         return decisions if id is None else decisions[0]
 
-    def next_doubts(self) -> str:
+    def next_doubts(self, policy: Policy | None = None) -> str:
         """What is wrong with the posteriors by which next blocks are chosen, and what to do; empty if no error was found.
 
         It is looked for once, on simulated participants who have done some of the planned blocks, and kept in the run folder. `adapt` looks
         at adaptively made data.
+
+        Arguments:
+            policy: What chooses them, if it has been made already.
         """
         from .adaptive.stopping import calibration_on_the_way, doubts, verdicts
 
         def made() -> list[str]:
-            return verdicts(calibration_on_the_way(self.policy(), self.study.seed))
+            return verdicts(calibration_on_the_way(policy or self.policy(), self.study.seed))
 
         return doubts(self.folder.kept("on-the-way.json", made), "after some of the planned blocks")
 

@@ -74,7 +74,8 @@ def prepare(
 def policy_of(study: Study, run: Path, progress: Progress) -> tuple[Policy, str]:
     """What gives next blocks, and what is wrong with it, if something is."""
     result = Run.finished(study, run).result()
-    return Remembering(result.policy(progress).row), result.next_doubts()
+    policy = result.policy(progress)
+    return Remembering(policy.row), result.next_doubts(policy)
 
 
 def decide_first_blocks(plan: Plan) -> None:

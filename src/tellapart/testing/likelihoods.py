@@ -86,9 +86,10 @@ def miscalibrations(pair: tuple[LikelihoodModel, LikelihoodModel], task: Task, s
             done, failures = attempt(model, values, designs, rng, task)
             behavior.write(np.flatnonzero(chosen), done[chosen])
             able[list(failures)] = False  # that it could not have been this set is no matter of the likelihood
-        log_p = [np.asarray(model.log_likelihood(theta[m], behavior, designs, task)) for m, model in enumerate(pair)]
+        theta = [{name: column[able] for name, column in values.items()} for values in theta]
+        log_p = [np.asarray(model.log_likelihood(theta[m], behavior[able], designs[able], task)) for m, model in enumerate(pair)]
         preference = expit(log_p[0] - log_p[1])
-        x = able * (first.astype(float) - (rng.random(count) < preference))
+        x = first[able] - (rng.random(able.sum()) < preference).astype(float)
         known = _known(pair, theta, 2 * preference - 1)
         return {words: float(standardised((x * weight).sum(), np.square(x * weight).sum())) for words, weight in known.items()}
 
