@@ -31,6 +31,9 @@ _DTYPES: dict[str, type] = {
 MOST = int(np.iinfo(_DTYPES["count"]).max)
 """The largest count that the arrays hold."""
 
+COUNTS_FROM = "counts_from"
+"""The column of a table that says which number the first category of a choice has, where the numbers do not show it."""
+
 
 @dataclass(frozen=True)
 class Field:
@@ -173,6 +176,12 @@ class Behavior:
             np.concatenate([part.mask for part in parts]),
             np.concatenate([part.participants for part in parts]),
         )
+
+    def counting(self) -> dict[str, NDArray[np.intp]]:
+        """A column for tables that are written, (N,), if nobody took the first choice: then numbers do not show that they count from 0."""
+        choices = [values[self.mask] for values in self.fields.values() if values.dtype == _DTYPES["categorical"]]
+        unclear = any(len(values) and values.min() > 0 for values in choices)
+        return {COUNTS_FROM: np.zeros(len(self), np.intp)} if unclear else {}
 
     def to_table(self, extra: Mapping[str, ArrayLike] | None = None) -> pd.DataFrame:
         """The long table: one row per trial, columns participant, block, trial, then the fields; missed trials are left empty.

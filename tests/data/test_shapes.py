@@ -530,6 +530,25 @@ def test_from_0_or_from_1_is_asked_where_it_cannot_be_told(tmp_path):
     assert found.behavior.fields["choice"].ravel().tolist() == [1 + t % 2 for t in range(10)]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_table_may_say_what_its_choices_count_from(tmp_path, first):
+    rows = [("a", t, 1 + t % 2, t % 2, first) for t in range(10)]
+    path = write(tmp_path / "a.csv", ["participant", "trial", "choice", "reward", "counts_from"], rows)
+    found = understand([path], FOUR)
+    assert found.behavior.fields["choice"].ravel().tolist() == [1 + t % 2 - first for t in range(10)]
+    assert reading(found, "choice").startswith(f"counted from {first}")
+    again = tmp_path / "again.csv"
+    found.to_table().to_csv(again, index=False)
+    assert ("counts_from" in again.read_text()) == (first == 0)
+    assert_same(understand([again], FOUR).behavior, found.behavior)
+
+
+def test_what_choices_count_from_is_said_once(tmp_path):
+    rows = [("a", t, 1 + t % 2, t % 2, t % 3) for t in range(10)]
+    with pytest.raises(TableError, match=r"(?s)'counts_from' does not say.*0, 1, 2"):
+        understand([write(tmp_path / "a.csv", ["participant", "trial", "choice", "reward", "counts_from"], rows)], FOUR)
+
+
 def test_a_number_for_missed_trials_is_asked_about(tmp_path):
     behavior = simulate(THREE, missed=0.3)
     rows = [(*list(r.values())[:3], -1 if r["choice"] is None else r["choice"], r["reward"] or 0) for r in rows_of(behavior)]

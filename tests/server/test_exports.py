@@ -57,6 +57,27 @@ def test_the_table_is_data_of_the_study(folder, tmp_path):
     assert "5f2d8c1e9ab0" not in out.read_text()
 
 
+@pytest.mark.parametrize("arms", [{0, 1}, {1}, {1, 2}, {2}, {0, 1, 2}])
+@pytest.mark.parametrize("format", ["table", "psych-ds"])
+def test_what_is_exported_can_be_read_whatever_was_chosen(folder, tmp_path, arms, format, monkeypatch):
+    """Nobody may have chosen the first arm: that choices count from 0 is told, not asked."""
+    whole, chosen = collect, sorted(arms)
+
+    def some_arms(*what, **settings):
+        people = whole(*what, **settings)
+        for i, row in enumerate(people.rows):
+            row["choice"] = chosen[i % len(chosen)]
+        values = people.behavior.fields["choice"]
+        values[people.behavior.mask] = np.resize(chosen, people.behavior.mask.sum())
+        return people
+
+    monkeypatch.setattr("tellapart.server.exports.collect", some_arms)
+    out = tmp_path / ("out" if format == "psych-ds" else "out.csv")
+    export_people(folder, read(folder), format, out)
+    behavior = ta.understand([out], read(folder).task).behavior
+    assert set(behavior.fields["choice"][behavior.mask].tolist()) == arms
+
+
 def test_only_those_who_finished(folder, tmp_path):
     assert export_people(folder, read(folder), "table", tmp_path / "x.csv", finished=True)["participants"] == 2
 

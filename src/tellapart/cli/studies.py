@@ -156,9 +156,11 @@ def _write_table(simulations: Simulations, path: Path, report: Progress) -> None
     import numpy as np
 
     names = np.array([model.name for model in simulations.models])[simulations.model]
+    counting = simulations.behavior.counting()
     for start in range(0, len(simulations), _CHUNK):
         part = slice(start, start + _CHUNK)
         columns = {"model": names[part], **{name: _texts(values[part]) for name, values in simulations.parameters.items()}}
+        columns |= {name: values[part] for name, values in counting.items()}
         simulations.behavior[part].to_table(columns).to_csv(path, mode="a", header=start == 0, index=False)
         report(min(start + _CHUNK, len(simulations)), len(simulations))
 

@@ -44,16 +44,19 @@ class Coding:
         return cls(numbers, f"{note}: {some(shown, 6)}" if numbers and len(numbers) <= 12 else note)
 
 
-def find_coding(field: Field, column: str, texts: Sequence[str], given: tuple[str, ...] | None, findings: Findings) -> Coding | None:
+def find_coding(
+    field: Field, column: str, texts: Sequence[str], given: tuple[str, ...] | None, first: int | None, findings: Findings
+) -> Coding | None:
     """The coding of a field, or None; then a problem or a question has been found.
 
     Arguments:
         texts: All that are not missing.
         given: The texts for 0, 1, 2, … if the user said so; or ("ms",).
+        first: What the table itself says that categories count from, if it does.
     """
     counts = Counter(texts)
     if field.kind in ("categorical", "binary"):
-        return _given(field, column, counts, given, findings) if given else _categories(field, column, counts, findings)
+        return _given(field, column, counts, given, findings) if given else _categories(field, column, counts, first, findings)
     return _numbers(field, column, counts, given, findings)
 
 
@@ -83,21 +86,23 @@ def _bare(text: str) -> str:
     return re.sub(r"[\[\]'\"]", "", text).strip().lower()
 
 
-def _categories(field: Field, column: str, counts: Counter[str], findings: Findings) -> Coding | None:
+def _categories(field: Field, column: str, counts: Counter[str], first: int | None, findings: Findings) -> Coding | None:
     values = {text: number(text) for text in counts}
     if not counts:
         return Coding({}, "empty")
     if all(value is not None for value in values.values()):
-        return _numbered(field, column, {text: value for text, value in values.items() if value is not None}, counts, findings)
+        return _numbered(field, column, {text: value for text, value in values.items() if value is not None}, counts, first, findings)
     if any(value is not None for value in values.values()):
         few = [f"{text} ({counted(counts[text], 'time')})" for text, value in values.items() if value is None]
         fix = f"--missing TEXT for texts that stand for a missed trial, or --codes {field.name}=…"
         findings.mend(f"The column '{column}' holds both numbers and words for {field.name}.", fix, f"words: {some(few)}")
         return None
-    return _worded(field, column, counts, findings)
+    return _worded(field, column, counts, first, findings)
 
 
-def _numbered(field: Field, column: str, values: Mapping[str, float], counts: Counter[str], findings: Findings) -> Coding | None:
+def _numbered(
+    field: Field, column: str, values: Mapping[str, float], counts: Counter[str], first: int | None, findings: Findings
+) -> Coding | None:
     """A coding of texts that are all numbers."""
     levels = 2 if field.kind == "binary" else field.levels or 1
     found = sorted(set(values.values()))
@@ -105,9 +110,9 @@ def _numbered(field: Field, column: str, values: Mapping[str, float], counts: Co
     from_1 = all(value - 1 in range(levels) for value in found)
     if field.kind == "binary":
         return _binary(field, column, values, counts, findings)
-    if from_0 and not from_1:
+    if from_0 and (first == 0 or not from_1):
         return Coding.of(values, "counted from 0")
-    if from_1 and levels in found:
+    if from_1 and (first == 1 or levels in found):
         return Coding.of({text: value - 1 for text, value in values.items()}, "counted from 1")
     if from_0 and from_1:
         answers = [(f"from {start}", f"--codes {field.name}=" + ",".join(str(start + i) for i in range(levels))) for start in (0, 1)]
@@ -169,7 +174,7 @@ def _binary(field: Field, column: str, values: Mapping[str, float], counts: Coun
     return None
 
 
-def _worded(field: Field, column: str, counts: Counter[str], findings: Findings) -> Coding | None:
+def _worded(field: Field, column: str, counts: Counter[str], first: int | None, findings: Findings) -> Coding | None:
     """A coding of texts that are all words."""
     bare = {text: _bare(text) for text in counts}
     words, levels = set(bare.values()), 2 if field.kind == "binary" else field.levels or 1
@@ -185,7 +190,7 @@ def _worded(field: Field, column: str, counts: Counter[str], findings: Findings)
     ends = {text: re.fullmatch(r"(.*?)[ _-]?(\d+)", word) for text, word in bare.items()}
     if all(ends.values()) and len({match.group(1) for match in ends.values() if match}) == 1:
         values = {text: float(match.group(2)) for text, match in ends.items() if match}
-        return _numbered(field, column, values, counts, findings)
+        return _numbered(field, column, values, counts, first, findings)
     listed = some([f"{text} ({counted(counts[text], 'time')})" for text in counts], 8)
     if len(words) <= levels:
         order = tuple(sorted(words))

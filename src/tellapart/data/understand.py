@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..behavior import Behavior, Field
+from ..behavior import COUNTS_FROM, Behavior, Field
 from ..tasks.base import Task
 from .codes import find_coding
 from .collect import FILE_PERSON, collect
@@ -64,6 +64,7 @@ class _Reading:
     def __init__(self, raw: RawTable, task: Task, settings: TableSettings, findings: Findings) -> None:
         self.raw, self.task, self.settings, self.findings = raw, task, settings, findings
         self.taken: dict[str, str] = {}
+        self.first = self._first()
 
     def understood(self, designs: str | Path | None) -> Understanding | None:
         self._known_settings()
@@ -195,7 +196,7 @@ class _Reading:
             fix = "fill them in, or empty the responses of these trials, which makes them missed"
             self.findings.mend(f"The column '{column}' is empty in {len(empty)} rows in which there is a response.", fix, where)
         known = ~missed & ~is_missing(texts, self.settings.missing)
-        coding = find_coding(wanted, column, texts[known].tolist(), self.settings.codes.get(wanted.name), self.findings)
+        coding = find_coding(wanted, column, texts[known].tolist(), self.settings.codes.get(wanted.name), self.first, self.findings)
         if coding is None:
             return None
         net = column not in self.raw.columns
@@ -203,6 +204,18 @@ class _Reading:
         values = np.zeros(len(texts))
         values[known] = [coding.numbers[text] for text in texts[known]]
         return values
+
+    def _first(self) -> int | None:
+        """What the table says that choices count from, as tables of tellapart do where their numbers do not show it."""
+        found = {text for text in self.raw.columns.get(COUNTS_FROM, ()) if text}
+        if not found:
+            return None
+        if found not in ({"0"}, {"1"}):
+            wrong = f"The column '{COUNTS_FROM}' does not say what choices count from."
+            self.findings.mend(wrong, "0 in all rows, or 1", some(sorted(found)))
+            return None
+        self.taken[COUNTS_FROM] = "coding"
+        return int(found.pop())
 
     def _named_people(self, labels: Texts | None, table: RawTable) -> None:
         without = [] if labels is None else [table.place(int(row)) for row in np.flatnonzero(labels == "")]

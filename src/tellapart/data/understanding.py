@@ -66,7 +66,7 @@ class Understanding:
 
     def to_table(self) -> pd.DataFrame:
         """The long table of tellapart, with groups, conditions, designs and the order of play in columns of their own."""
-        table = self.behavior.to_table(self.groups)
+        table = self.behavior.to_table({**self.groups, **self.behavior.counting()})
         _, blocks, trials = self.behavior.shape
         columns = {name: np.repeat(values.reshape(-1), trials) for name, values in self.conditions.items()}
         if self.designs is not None:

@@ -45,8 +45,10 @@ class Collected:
         import pandas as pd
 
         table = pd.DataFrame(self.rows)
+        if not len(table):
+            return table
         whole = [name for name, values in self.behavior.fields.items() if values.dtype.kind in "iu"]
-        return table.astype(dict.fromkeys(whole, "Int64")) if len(table) else table
+        return table.astype(dict.fromkeys(whole, "Int64")).assign(**dict.fromkeys(self.behavior.counting(), 0))
 
 
 def collect(
