@@ -69,6 +69,7 @@ FEWER = {
     "groups.population": {"GROUPS": (20, 40)},
     "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
     "groups.predictive": {"SIMULATED": 300},
+    "report.style": {"inline": lambda figure, name, title: ""},  # tests/report looks at pictures
     "testing.models": {"SECONDS": 0.1},  # what plain Python may take: few people say it too
 }
 """How much is looked at or drawn inside of commands that have no option for it."""

@@ -58,7 +58,7 @@ def test_from_design_to_report(folder):
     np.testing.assert_array_equal(again.design, result.design)
     assert again.information == result.information
     assert np.isfinite(again.evaluate([result.design])[0].nats)
-    assert "<html" in again.report(again.validate(n=100, n_exact=0))
+    assert "<html" in again.report(again.validate(n=100, n_exact=0, n_reader=300))
 
 
 FOLDERS = {

@@ -122,6 +122,7 @@ def test_every_command_goes_through(tmp_path, search, monkeypatch):
     monkeypatch.setattr("tellapart.groups.population.GROUPS", (20, 40))
     monkeypatch.setattr("tellapart.groups.evidence.draws_for", lambda people: 500)
     monkeypatch.setattr("tellapart.groups.parameters.WORK", 40_000)
+    monkeypatch.setattr("tellapart.report.style.inline", lambda figure, name, title: "")  # tests/report looks at pictures
     folder = tmp_path / "study"
     write_study(folder, search, OFTEN)
     assert "cannot be simulated" in CliRunner().invoke(app, ["check", str(folder)]).stderr
