@@ -454,7 +454,7 @@ def test_exact_needs_likelihoods_that_are_right(folder):
     theories = 'import tellapart as ta\n\nclass Sure(ta.AEG):\n    name = "sure"\n\n    def log_likelihood(self, *given):\n'
     (folder / "theories.py").write_text(theories + "        return 2 * super().log_likelihood(*given)\n")
     (folder / "study.toml").write_text(STUDY.replace('"wslts"', '"theories:Sure"'))
-    outcome = run("exact", folder, "--design", DESIGN)
+    outcome = run("exact", folder, "--design", DESIGN, "--n", 60)
     assert outcome.exit_code == 2
     assert outcome.stdout == ""
     assert "The likelihood of 'sure' contradicts its simulator." in outcome.stderr

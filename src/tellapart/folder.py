@@ -6,6 +6,7 @@ study.json              what the run is of: task, models, question, seed, settin
 result.json             the design, its information, the history of the search; the same bytes for the same study
 failures.jsonl          simulations that failed and were skipped, if the study says so
 provenance.json         versions, machine and times
+likelihoods.json        that the models' likelihoods are those of the simulators, if they are used
 validation.json         the checks of `tellapart validate`
 curve.json              information against the number of trials
 rounded.json            what the design with rounder numbers tells

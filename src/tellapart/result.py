@@ -15,6 +15,7 @@ from .display import bars, table, together
 from .errors import DataError, StudyError
 from .folder import RunFolder
 from .information.estimate import Floats, InformationEstimate
+from .models.evidence import have_likelihoods
 from .posterior import Posterior, infer
 from .progress import Progress, unheard
 from .search.base import Alternative, Baseline, Found, Job
@@ -128,6 +129,8 @@ class DesignResult:
         """What a group of people did, and what that says of the population they come from; see `posterior` for the arguments."""
         from .groups.analysis import analyse
 
+        if settings is None or not settings.amortized:
+            self._check_likelihoods()
         people, where = self._people(data, designs)
         each = np.broadcast_to(np.asarray(where, np.float64), (len(people.behavior), *self.design.shape))
         how: dict[str, Any] = {"groups": people.groups, "conditions": people.conditions, "progress": progress}
@@ -150,6 +153,8 @@ class DesignResult:
         """
         from .validation.suite import READ, validate
 
+        if settings.get("n_exact") != 0:
+            self._check_likelihoods()
         if settings.get("n_reader") is None:  # of those that the estimator learned from, half, if there were few
             settings["n_reader"] = min(READ, self._trained // 2) if self._trained else READ
         checks = validate(
@@ -165,6 +170,23 @@ class DesignResult:
         if keep:
             self.folder.write("validation.json", checks.to_json())
         return checks
+
+    def _check_likelihoods(self) -> None:
+        """Raise a `ModelError` unless the likelihoods of the models, if all have one, are those of the simulators.
+
+        It is looked at once for a run; after a short training, as briefly.
+        """
+        models, task, seed = self.study.models, self.study.task, self.study.seed
+
+        def made() -> dict[str, Any]:
+            from .testing.likelihoods import PEOPLE, check_likelihoods
+
+            people = min(PEOPLE, self._trained // 8) if self._trained else PEOPLE
+            check_likelihoods(models, task, alone=True, seed=seed, most=people)
+            return {"right": [model.name for model in models], "people": people}
+
+        if have_likelihoods(models):
+            self.folder.kept("likelihoods.json", made)
 
     @property
     def _trained(self) -> int:

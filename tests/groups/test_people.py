@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart.data.understand import Understanding
+from tellapart.folder import RunFolder
 from tellapart.groups.analysis import analyse
 from tellapart.groups.contrasts import by_conditions, by_groups
 from tellapart.groups.evidence import PeopleEvidence, likelihood_evidence
@@ -309,3 +310,31 @@ def test_groups_that_are_not_compared_are_counted(result):
 
     assert compared([f"g{n % 9}" for n in range(45)]).endswith("not g0 5, g1 5, g2 5, g3 5, g4 5, g5 5, g6 5, g7 5, … (9 in all)")
     assert compared(["a"] * 20 + ["b"] * 20 + ["c"] * 2 + [""] * 3) == "groups of fewer than 5 people: c (2); 3 participants in no group"
+
+
+class Sure(ta.AEG):
+    """Its likelihood counts everything twice: too sure of itself."""
+
+    def log_likelihood(self, *given):
+        return 2 * super().log_likelihood(*given)
+
+
+@pytest.mark.parametrize("use", ["analyse", "validate"])
+def test_likelihoods_that_are_not_those_of_the_simulators_judge_nobody(result, tmp_path, use):
+    people = result.study.question.simulate(result.study.task, result.design, 4, np.random.default_rng(0)).behavior
+    study = ta.Study(result.study.task, [ta.WSLTS(), Sure()], "both", about=["aeg.epsilon"], search=result.study.search)
+    wrong = replace(result, study=study, folder=RunFolder(tmp_path))
+    with pytest.raises(ta.ModelError, match="The likelihood of 'aeg' contradicts its simulator"):
+        wrong.analyse(people) if use == "analyse" else wrong.validate(n=100)
+    assert not list(tmp_path.iterdir())
+    assert len(wrong.analyse(people, settings=QUICK).participants) == 4
+
+
+def test_likelihoods_are_looked_at_once(result, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("tellapart.testing.likelihoods.check_likelihoods", lambda *_, **how: asked.append(how["most"]))
+    people = result.study.question.simulate(result.study.task, result.design, 4, np.random.default_rng(0)).behavior
+    again = replace(result, folder=RunFolder(tmp_path))
+    for _ in range(2):
+        again.analyse(people)
+    assert asked == [60 * result.study.search.batch // 8]

@@ -114,7 +114,7 @@ def exact(
         for i, wanted in enumerate(designs):
             part = _part_of(report, i, len(designs))
             estimates.append(exact_information(plan, wanted, n, rng_of(plan, seed), part))
-    check_likelihoods(plan.models, plan.task, alone=True, seed=seed_of(plan, seed), most=n)
+    check_likelihoods(plan.models, plan.task, alone=True, seed=seed_of(plan, seed))
     _print_information(plan, designs, estimates)
 
 
