@@ -815,3 +815,29 @@ def test_a_word_beside_its_opposite_or_among_the_codes_is_no_missed_trial(tmp_pa
     assert found.fields["recalled"].ravel().tolist() == [int(t % 2 and t != 5) for t in range(8)]
     if not said:
         assert understand([path], Recall(), TableSettings().with_options(missing=[no])).behavior.mask.sum() == 3
+
+
+@pytest.mark.parametrize("where", [(7,), (7, 15)])
+def test_a_quote_that_is_not_closed_swallows_nobody(tmp_path, where):
+    rows = [(person, t, t % 3, t % 2, "fine") for person in "abcdef" for t in range(4)]
+    for row in where:
+        rows[row] = (*rows[row][:-1], '"good')
+    path = write(tmp_path / "a.csv", ["participant", "trial", "choice", "reward", "note"], rows)
+    with pytest.raises(ta.DataError, match=f"(?s)quote.*line {where[0] + 2}"):
+        understand([path], FOUR)
+
+
+def test_quoted_cells_may_hold_quotes_and_lines(tmp_path):
+    path = write(
+        tmp_path / "a.csv", ["participant", "trial", "choice", "note"], [("a", t, t % 2, '"he said ""no"", \nand, went"') for t in range(8)]
+    )
+    assert understand([path], Recall(), TableSettings().with_options(columns=["recalled=choice"])).behavior.mask.all()
+
+
+def test_numbered_names_of_blocks_are_in_the_order_of_their_numbers(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(r["participant"], f"Block {r['block'] + 1}", r["trial"], r["choice"], r["reward"]) for r in rows_of(behavior)]
+    rows = rows[6:12] + rows[:6] + rows[12:]  # the first participant began with block 2
+    found = understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)], THREE)
+    assert_same(found.behavior, behavior)
+    assert reading(found, "block") == "counted from 1"
