@@ -841,3 +841,29 @@ def test_numbered_names_of_blocks_are_in_the_order_of_their_numbers(tmp_path):
     found = understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)], THREE)
     assert_same(found.behavior, behavior)
     assert reading(found, "block") == "counted from 1"
+
+
+def test_people_without_a_row_that_is_a_trial_are_named(tmp_path):
+    header = ["participant", "phase", "trial", "choice", "reward"]
+    rows = [(person, "practice" if person == "b" else "test", t, t % 4, t % 2) for person in "abc" for t in range(10)]
+    found = understand([write(tmp_path / "a.csv", header, rows)], FOUR)
+    assert reading(found, "left out") == "people of whom no row is a trial: b"
+    chosen = understand([tmp_path / "a.csv"], FOUR, TableSettings().with_options(rows=["phase=practice"]))
+    assert reading(chosen, "left out") == "people of whom no row is a trial: a, c"
+
+
+def test_files_and_people_without_rows_are_named(tmp_path):
+    trials = [{"trial": t, "choice": t % 4, "reward": t % 2} for t in range(10)]
+    (tmp_path / "a.json").write_text(json.dumps({"a": trials, "b": []}))
+    assert reading(understand([tmp_path / "a.json"], FOUR), "no row") == "in b: left out"
+    one, two = (write(tmp_path / f"{name}.csv", list(trials[0]), rows) for name, rows in (("c", [r.values() for r in trials]), ("d", [])))
+    assert reading(understand([one, two], FOUR), "no row") == "in d.csv: left out"
+
+
+def test_json_of_several_kinds_loses_nobody(tmp_path):
+    trials = [{"participant": "a", "trial": t, "choice": t % 4, "reward": t % 2} for t in range(10)]
+    (tmp_path / "a.json").write_text(json.dumps([*trials, [{**row, "participant": "b"} for row in trials]]))
+    with pytest.raises(ta.DataError, match="different kinds"):
+        understand([tmp_path / "a.json"], FOUR)
+    (tmp_path / "b.json").write_text("\n".join([json.dumps(trials), "null"]))
+    assert len(understand([tmp_path / "b.json"], FOUR).behavior) == 1

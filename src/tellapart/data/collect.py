@@ -81,6 +81,9 @@ def _joined(sheets: list[tuple[str, str, Sheet]], source: str, findings: Finding
         parts.append(columns)
         rows += [row for row, _ in good]
         files += [file] * len(good)
+    bare = [sheet.people or file for file, _, sheet in sheets if not sheet.rows]
+    if bare and rows:
+        findings.understood("no row", "", f"in {some(bare)}: left out")
     header = list(dict.fromkeys(name for part in parts for name in part))
     lengths = [len(next(iter(part.values()), [])) for part in parts]
     joined = {name: [text for part, n in zip(parts, lengths, strict=True) for text in part.get(name, [""] * n)] for name in header}

@@ -75,6 +75,7 @@ class _Reading:
         asked = len(self.findings.questions)
         keep = self._rows(labels, [name for name in (block, trial) if name], columns)
         rows_are_clear = len(self.findings.questions) == asked
+        self._without_trials(labels, keep)
         table, labels = self.raw.kept(keep), None if labels is None else labels[keep]
         values = {name: None if column is None else column[keep] for name, column in columns.items()}
         missed = self._missed(values, len(table))
@@ -178,6 +179,13 @@ class _Reading:
         if empty.any():
             self.findings.understood("no trials", "", f"rows left out in which all of this is empty: {int(empty.sum())}")
         return np.asarray(keep & ~empty)
+
+    def _without_trials(self, labels: Texts | None, keep: NDArray[np.bool_]) -> None:
+        """Say who is in the table, but in no row that is a trial."""
+        kept = set() if labels is None else {"", *labels[keep].tolist()}
+        gone = [] if labels is None else [label for label in dict.fromkeys(labels.tolist()) if label not in kept]
+        if gone and keep.any():
+            self.findings.understood("left out", "", f"people of whom no row is a trial: {some(gone)}")
 
     def _missed(self, values: Mapping[str, Texts | None], rows: int) -> NDArray[np.bool_]:
         """Rows without any response are missed trials, whatever the outcome says."""
