@@ -309,3 +309,14 @@ def test_groups_that_are_not_compared_are_counted(result):
 
     assert compared([f"g{n % 9}" for n in range(45)]).endswith("not g0 5, g1 5, g2 5, g3 5, g4 5, g5 5, g6 5, g7 5, … (9 in all)")
     assert compared(["a"] * 20 + ["b"] * 20 + ["c"] * 2 + [""] * 3) == "groups of fewer than 5 people: c (2); 3 participants in no group"
+
+
+@pytest.mark.parametrize("remembers", ["resets=False", ""])
+def test_models_that_remember_are_given_blocks_in_the_order_of_play(result, monkeypatch, remembers):
+    monkeypatch.setattr("tellapart.groups.memory.memory_of", lambda *_: remembers)
+    behavior, turned = simulate(result, 2), np.array([[0, 1], [1, 0]])
+    people, designs = result._people(Understanding(behavior, (), positions=turned), None)
+    second = slice(None, None, -1 if remembers else 1)
+    for name, values in behavior.fields.items():
+        np.testing.assert_array_equal(people.behavior.fields[name], [values[0], values[1][second]])
+    np.testing.assert_array_equal(np.broadcast_to(designs, (2, *result.design.shape)), [result.design, result.design[second]])
