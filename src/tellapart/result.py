@@ -375,9 +375,19 @@ class DesignResult:
         return designs
 
     def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, ArrayLike]:
-        """Data in any form, understood, and what each participant was run at."""
+        """Data in any form, understood, and what each participant was run at; blocks in the order of play if a model remembers them."""
         people = self._understood(data)
-        return people, self._designs(people.designs if designs is None else designs)
+        where, order = people.designs if designs is None else designs, people.order()
+        if order is None or not self._remembers():
+            return people, self._designs(where)
+        each = np.broadcast_to(np.asarray(self.design if where is None else where, np.float64), (len(order), *self.design.shape))
+        return people.as_played(), self._designs(np.take_along_axis(each, order[:, :, None], 1))
+
+    def _remembers(self) -> bool:
+        """Does a model carry memory from block to block?"""
+        from .groups.memory import memory_of
+
+        return any(memory_of(model, self.study.task, self.study.seed) for model in self.study.models)
 
     def _understood(self, data: Any, as_played: bool = False) -> Understanding:
         """Data in any form, understood; blocks as in the design, or in the order of play."""

@@ -549,6 +549,44 @@ def test_what_choices_count_from_is_said_once(tmp_path):
         understand([write(tmp_path / "a.csv", ["participant", "trial", "choice", "reward", "counts_from"], rows)], FOUR)
 
 
+COUNTED = ["participant", "trial", "choice", "reward", "counts_from"]
+
+
+@pytest.mark.parametrize(("first", "choices"), [(0, (1, 2, 3, 4)), (1, (0, 1, 2))])
+def test_what_choices_count_from_must_be_true(tmp_path, first, choices):
+    rows = [("a", t, choices[t % len(choices)], t % 2, first) for t in range(10)]
+    with pytest.raises(TableError, match=f"(?s)do not count from {first}.*'counts_from' says {first}"):
+        understand([write(tmp_path / "a.csv", COUNTED, rows)], FOUR)
+
+
+@pytest.mark.parametrize("highest", [2, 4])
+def test_a_table_does_not_say_what_the_choices_of_another_count_from(tmp_path, highest):
+    ours = write(tmp_path / "a.csv", COUNTED, [("a", t, 1 + t % 2, t % 2, 0) for t in range(10)])
+    theirs = write(tmp_path / "b.csv", COUNTED[:4], [("b", t, 1 + t % highest, t % 2) for t in range(10)])
+    with pytest.raises(TableError, match="do not count from 0" if highest == 4 else "count from 0 or from 1"):
+        understand([ours, theirs], FOUR)
+    also_ours = write(tmp_path / "c.csv", COUNTED[:4], [("c", t, t % 4, t % 2) for t in range(10)])
+    assert understand([ours, also_ours], FOUR).behavior.fields["choice"][:, 0, :4].tolist() == [[1, 2, 1, 2], [0, 1, 2, 3]]
+
+
+def test_codes_for_another_table_are_not_taken_for_one_that_says_its_own(tmp_path):
+    path = write(tmp_path / "a.csv", COUNTED, [("a", t, 1 + t % 2, t % 2, 0) for t in range(10)])
+    with pytest.raises(TableError, match=r"'counts_from' says 0(?s:.*)leave out the codes"):
+        understand([path], FOUR, TableSettings().with_options(codes=["choice=1,2,3,4"]))
+    found = understand([path], FOUR, TableSettings().with_options(codes=["choice=0,1,2,3"]))
+    assert found.behavior.fields["choice"].max() == 2
+
+
+@pytest.mark.parametrize("zero", ["0.0", "NA"])
+def test_what_choices_count_from_is_read_as_other_columns_are(tmp_path, zero):
+    path = write(tmp_path / "a.csv", [*COUNTED[:4], "Counts from"], [("a", t, 1 + t % 2, t % 2, zero) for t in range(10)])
+    if zero == "NA":
+        with pytest.raises(TableError, match="1 question"):
+            understand([path], FOUR)
+    else:
+        assert understand([path], FOUR).behavior.fields["choice"].max() == 2
+
+
 def test_a_number_for_missed_trials_is_asked_about(tmp_path):
     behavior = simulate(THREE, missed=0.3)
     rows = [(*list(r.values())[:3], -1 if r["choice"] is None else r["choice"], r["reward"] or 0) for r in rows_of(behavior)]
@@ -727,3 +765,105 @@ def test_a_cell_may_hold_a_whole_screen(tmp_path):
     rows = [[*row.values(), "x" * 150_000] for row in rows_of(behavior)]
     found = understand([write(tmp_path / "d.csv", ["participant", "block", "trial", "choice", "reward", "stimulus"], rows)], THREE)
     assert_same(found.behavior, behavior)
+
+
+@dataclass(frozen=True)
+class Arrows(Dots):
+    """Which way, by signs that have no letters."""
+
+    signs: tuple[str, ...] = ("<", ">")
+
+    @property
+    def fields(self):
+        return (ta.Field("response", "categorical", labels=self.signs),)
+
+
+@pytest.mark.parametrize("signs", [("<", ">"), ("左", "右"), ("A+", "A-"), ("none", "left"), ("-", "+")])
+def test_labels_without_letters_and_labels_that_stand_for_nothing_elsewhere(tmp_path, signs):
+    rows = [("a", t, signs[t % 3 > 0]) for t in range(8)]
+    found = understand([write(tmp_path / "a.csv", ["participant", "trial", "response"], rows)], Arrows(signs))
+    assert found.behavior.mask.all()
+    assert found.behavior.fields["response"].ravel().tolist() == [int(t % 3 > 0) for t in range(8)]
+
+
+def test_words_that_differ_by_signs_only_are_asked_about(tmp_path):
+    rows = [("a", t, ("A+", "A-")[t % 2]) for t in range(8)]
+    with pytest.raises(TableError, match="Which word"):
+        understand([write(tmp_path / "a.csv", ["participant", "trial", "response"], rows)], Arrows(("this", "that")))
+    with pytest.raises(TableError, match="Two of the codes"):
+        understand([tmp_path / "a.csv"], Arrows(("this", "that")), TableSettings().with_options(codes=["response=A+,a+"]))
+
+
+@dataclass(frozen=True)
+class Recall(Dots):
+    """Recalled or not."""
+
+    @property
+    def fields(self):
+        return (ta.Field("recalled", "binary"),)
+
+
+@pytest.mark.parametrize(
+    ("no", "yes", "said"),
+    [("miss", "hit", ()), ("Missed", "Hit", ()), ("-", "+", ["recalled=-,+"]), ("none", "one", ["recalled=none,one"])],
+)
+def test_a_word_beside_its_opposite_or_among_the_codes_is_no_missed_trial(tmp_path, no, yes, said):
+    rows = [("a", t, "" if t == 5 else (no, yes)[t % 2]) for t in range(8)]
+    path = write(tmp_path / "a.csv", ["participant", "trial", "recalled"], rows)
+    found = understand([path], Recall(), TableSettings().with_options(codes=said)).behavior
+    assert found.mask.ravel().tolist() == [t != 5 for t in range(8)]
+    assert found.fields["recalled"].ravel().tolist() == [int(t % 2 and t != 5) for t in range(8)]
+    if not said:
+        assert understand([path], Recall(), TableSettings().with_options(missing=[no])).behavior.mask.sum() == 3
+
+
+@pytest.mark.parametrize("where", [(7,), (7, 15)])
+def test_a_quote_that_is_not_closed_swallows_nobody(tmp_path, where):
+    rows = [(person, t, t % 3, t % 2, "fine") for person in "abcdef" for t in range(4)]
+    for row in where:
+        rows[row] = (*rows[row][:-1], '"good')
+    path = write(tmp_path / "a.csv", ["participant", "trial", "choice", "reward", "note"], rows)
+    with pytest.raises(ta.DataError, match=f"(?s)quote.*line {where[0] + 2}"):
+        understand([path], FOUR)
+
+
+def test_quoted_cells_may_hold_quotes_and_lines(tmp_path):
+    path = write(
+        tmp_path / "a.csv", ["participant", "trial", "choice", "note"], [("a", t, t % 2, '"he said ""no"", \nand, went"') for t in range(8)]
+    )
+    assert understand([path], Recall(), TableSettings().with_options(columns=["recalled=choice"])).behavior.mask.all()
+
+
+def test_numbered_names_of_blocks_are_in_the_order_of_their_numbers(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(r["participant"], f"Block {r['block'] + 1}", r["trial"], r["choice"], r["reward"]) for r in rows_of(behavior)]
+    rows = rows[6:12] + rows[:6] + rows[12:]  # the first participant began with block 2
+    found = understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)], THREE)
+    assert_same(found.behavior, behavior)
+    assert reading(found, "block") == "counted from 1"
+
+
+def test_people_without_a_row_that_is_a_trial_are_named(tmp_path):
+    header = ["participant", "phase", "trial", "choice", "reward"]
+    rows = [(person, "practice" if person == "b" else "test", t, t % 4, t % 2) for person in "abc" for t in range(10)]
+    found = understand([write(tmp_path / "a.csv", header, rows)], FOUR)
+    assert reading(found, "left out") == "people of whom no row is a trial: b"
+    chosen = understand([tmp_path / "a.csv"], FOUR, TableSettings().with_options(rows=["phase=practice"]))
+    assert reading(chosen, "left out") == "people of whom no row is a trial: a, c"
+
+
+def test_files_and_people_without_rows_are_named(tmp_path):
+    trials = [{"trial": t, "choice": t % 4, "reward": t % 2} for t in range(10)]
+    (tmp_path / "a.json").write_text(json.dumps({"a": trials, "b": []}))
+    assert reading(understand([tmp_path / "a.json"], FOUR), "no row") == "in b: left out"
+    one, two = (write(tmp_path / f"{name}.csv", list(trials[0]), rows) for name, rows in (("c", [r.values() for r in trials]), ("d", [])))
+    assert reading(understand([one, two], FOUR), "no row") == "in d.csv: left out"
+
+
+def test_json_of_several_kinds_loses_nobody(tmp_path):
+    trials = [{"participant": "a", "trial": t, "choice": t % 4, "reward": t % 2} for t in range(10)]
+    (tmp_path / "a.json").write_text(json.dumps([*trials, [{**row, "participant": "b"} for row in trials]]))
+    with pytest.raises(ta.DataError, match="different kinds"):
+        understand([tmp_path / "a.json"], FOUR)
+    (tmp_path / "b.json").write_text("\n".join([json.dumps(trials), "null"]))
+    assert len(understand([tmp_path / "b.json"], FOUR).behavior) == 1

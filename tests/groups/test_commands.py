@@ -222,3 +222,30 @@ def test_wrong_keys_of_the_section_are_named_with_their_line(folder, tmp_path):
     assert outcome.exit_code == 2
     assert "'colums' is unknown" in outcome.stderr
     assert "did you mean 'columns'" in outcome.stderr
+
+
+@pytest.mark.parametrize("name", ["import", "posterior", "analyse"])
+def test_data_are_not_written_over(folder, name, tmp_path):
+    data = tmp_path / "page-people.csv"
+    data.write_bytes((folder / "theirs.csv").read_bytes())
+    outcome = command(name, folder, data, "--out", tmp_path / "page.html" if name == "analyse" else data)
+    assert outcome.exit_code == 2
+    assert "over the data" in outcome.stderr
+    assert data.read_bytes() == (folder / "theirs.csv").read_bytes()
+
+
+def test_tables_of_an_earlier_analysis_do_not_stay_beside_a_new_page(folder, tmp_path):
+    quickly = ("analyse", folder, folder / "theirs.csv", "--out", tmp_path / "page.html", "--amortized")
+    before = result_of(*quickly, "--family", "habit=wslts", "--family", "values=aeg")
+    after = result_of(*quickly)
+    assert set(before["tables"]) - set(after["tables"]) == {str(tmp_path / "page-families.csv")}
+    assert sorted(after["tables"]) == sorted(str(path) for path in tmp_path.glob("page-*"))
+
+
+def test_who_has_no_trial_is_not_counted_for_a_model(folder, tmp_path):
+    theirs = pd.read_csv(folder / "theirs.csv", dtype=str)
+    theirs.loc[theirs["subject ID"] == "002", "pick"] = ""
+    theirs.to_csv(tmp_path / "theirs.csv", index=False)
+    found = result_of("posterior", folder, tmp_path / "theirs.csv", "--out", tmp_path / "people.csv")
+    assert found["without_trials"] == 1
+    assert sum(found["most_probable"].values()) == found["participants"] - 1

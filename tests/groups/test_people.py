@@ -338,3 +338,14 @@ def test_likelihoods_are_looked_at_once(result, tmp_path, monkeypatch):
     for _ in range(2):
         again.analyse(people)
     assert asked == [60 * result.study.search.batch // 8]
+
+
+@pytest.mark.parametrize("remembers", ["resets=False", ""])
+def test_models_that_remember_are_given_blocks_in_the_order_of_play(result, monkeypatch, remembers):
+    monkeypatch.setattr("tellapart.groups.memory.memory_of", lambda *_: remembers)
+    behavior, turned = simulate(result, 2), np.array([[0, 1], [1, 0]])
+    people, designs = result._people(Understanding(behavior, (), positions=turned), None)
+    second = slice(None, None, -1 if remembers else 1)
+    for name, values in behavior.fields.items():
+        np.testing.assert_array_equal(people.behavior.fields[name], [values[0], values[1][second]])
+    np.testing.assert_array_equal(np.broadcast_to(designs, (2, *result.design.shape)), [result.design, result.design[second]])

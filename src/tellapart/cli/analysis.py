@@ -10,7 +10,7 @@ from ..files import check_writable, written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
 from .options import DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
-from .tables import AS_IT_IS, DesignTable, Files, TableOptions, read_people
+from .tables import AS_IT_IS, DesignTable, Files, TableOptions, keep_data, read_people
 
 if TYPE_CHECKING:
     from ..groups.analysis import Analysis
@@ -35,7 +35,9 @@ def import_tables(
     Example:
       tellapart import examples/bandit jspsych/*.json --out data.csv
     """
-    understood = read_people(read_study(study), files, reading, designs, aloud=False)
+    plan = read_study(study)
+    keep_data(files + ([designs] if designs else []), out)
+    understood = read_people(plan, files, reading, designs, aloud=False)
     with written_whole(out) as table:
         understood.to_table().to_csv(table, index=False)
     people, trials = len(understood.behavior), int(understood.behavior.mask.sum())
@@ -75,11 +77,12 @@ def analyse(
     """
     from ..groups.analysis import AnalysisSettings
     from ..groups.words import described
-    from ..report.analysis import write_analysis
+    from ..report.analysis import possible_tables, write_analysis
 
     plan, result = finished_run(study)
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
     page, where = out or run_folder(study).parent / "analysis.html", design_of(plan, design)
+    keep_data(data + ([designs] if designs else []), page, *possible_tables(page))
     check_writable(page)
     people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with progress_bar("analysing") as progress:

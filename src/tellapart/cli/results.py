@@ -10,7 +10,7 @@ from ..files import written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
 from .options import DesignRun, Seed, StudyPath, design_of, finished_run, run_folder, seed_of
-from .tables import AS_IT_IS, DesignTable, Files, TableOptions, read_people
+from .tables import AS_IT_IS, DesignTable, Files, TableOptions, keep_data, read_people
 
 if TYPE_CHECKING:
     from ..study import Study
@@ -72,6 +72,7 @@ def posterior(
     if samples is not None and plan.goal == "discriminate":
         what = "The goal 'discriminate' is not about parameters: there are no draws."
         raise StudyError(what, got=f"--samples {samples}", fix="leave it out")
+    keep_data(data + ([designs] if designs else []), out, samples)
     people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with written_whole(out) as table, progress_bar("reading the data") as progress:
         known = result.posterior(people, where, draws, seed_of(plan, seed), progress)
@@ -79,13 +80,17 @@ def posterior(
     if samples is not None:
         with written_whole(samples) as table:
             known.samples_table().to_csv(table, index=False)
-    counts = {name: known.models.most_probable.count(name) for name in known.models.names} if known.models else {}
+    recorded = [True] * len(known) if known.trials is None else (known.trials > 0).tolist()
+    best = [name for name, any_trial in zip(known.models.most_probable, recorded, strict=True) if any_trial] if known.models else []
+    silent = recorded.count(False)
+    counts = {name: best.count(name) for name in known.models.names} if known.models else {}
     flagged = int(known.trust.flagged.sum()) if known.trust else 0
     summary = {"out": str(out), "participants": len(known), "most_probable": counts, **({"samples": str(samples)} if samples else {})}
     summary["unlike_models"], failed = flagged, known.trust.failed if known.trust else 0
-    summary |= {"failed": failed} if failed else {}
+    summary |= ({"failed": failed} if failed else {}) | ({"without_trials": silent} if silent else {})
     shares = "".join(f"; {name} is the most probable model of {count}" for name, count in counts.items())
     strange = f"; {flagged} unlike anything the models produce: do not trust what is said of them" if flagged else ""
+    strange += f"; of {silent} no trial was recorded, and nothing is known" if silent else ""
     doubtful = int((known.doubtful != "").sum()) if known.doubtful is not None else 0
     strange += f"; parameters of {doubtful} are not to be believed, see the column 'doubtful'" if doubtful else ""
     strange += f"; {failed} of those simulated to compare with could not be simulated, and others took their places" if failed else ""

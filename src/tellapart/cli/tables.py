@@ -61,6 +61,20 @@ def read_people(
     return understood
 
 
+def keep_data(files: list[Path], *outputs: Path | None) -> None:
+    """Refuse to write over the data that are read, or one output over another."""
+    from ..data.collect import data_files
+    from ..errors import DataError
+
+    data = {file.resolve() for source in files for file in data_files(source)}
+    targets = [path.resolve() for path in outputs if path is not None]
+    for number, target in enumerate(targets):
+        if target in data:
+            raise DataError("The output would be written over the data.", where=str(target), fix="choose another name")
+        if target in targets[:number]:
+            raise DataError("Two outputs would be written to one file.", where=str(target), fix="choose two names")
+
+
 def _design_assumed(study: Study, people: Understanding, given: Floats | None, recommended: Floats) -> list[tuple[str, str, str]]:
     """What people were run at, where the table is not what says it."""
     from ..tasks.text import format_design

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import AbstractSet as Set
 from typing import Mapping, Sequence
 
 from ..behavior import Field
@@ -16,9 +17,12 @@ from ..errors import counted
 from .problems import Findings, some
 from .raw import number, plain
 
+Says = frozenset[int | None]
+"""What rows say that categories count from: {0} or {1}, with None if some of them do not say it."""
+
 NO_YES = (
     ("false", "true"), ("no", "yes"), ("loss", "win"), ("lose", "win"), ("lost", "won"), ("unrewarded", "rewarded"), ("noreward", "reward"),
-    ("incorrect", "correct"), ("wrong", "right"), ("miss", "hit"), ("error", "correct"), ("f", "t"), ("n", "y"),
+    ("incorrect", "correct"), ("wrong", "right"), ("miss", "hit"), ("missed", "hit"), ("error", "correct"), ("f", "t"), ("n", "y"),
 )  # fmt: skip
 """Words for 0 and 1 of a binary field."""
 
@@ -45,26 +49,31 @@ class Coding:
 
 
 def find_coding(
-    field: Field, column: str, texts: Sequence[str], given: tuple[str, ...] | None, first: int | None, findings: Findings
+    field: Field, column: str, texts: Sequence[str], given: tuple[str, ...] | None, first: Says, findings: Findings
 ) -> Coding | None:
     """The coding of a field, or None; then a problem or a question has been found.
 
     Arguments:
         texts: All that are not missing.
         given: The texts for 0, 1, 2, … if the user said so; or ("ms",).
-        first: What the table itself says that categories count from, if it does.
+        first: What the table itself says that categories count from, in the rows of these texts.
     """
     counts = Counter(texts)
     if field.kind in ("categorical", "binary"):
-        return _given(field, column, counts, given, findings) if given else _categories(field, column, counts, first, findings)
+        return _given(field, column, counts, given, first, findings) if given else _categories(field, column, counts, first, findings)
     return _numbers(field, column, counts, given, findings)
 
 
-def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ...], findings: Findings) -> Coding | None:
+def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ...], first: Says, findings: Findings) -> Coding | None:
     """The coding that the user gave."""
     wanted = {_same(text): float(i) for i, text in enumerate(given)}
     other = [f"{text} ({counted(counts[text], 'time')})" for text in counts if _same(text) not in wanted]
     levels = 2 if field.kind == "binary" else field.levels or 1
+    if len(wanted) < len(given):
+        findings.mend(
+            f"Two of the codes given for {field.name} are the same.", "let them differ by more than case and brackets", some(given)
+        )
+        return None
     if len(given) > levels or other:
         what = f"The codes given for {field.name} do not fit the column '{column}'."
         where = f"{len(given)} codes for {levels} categories" if len(given) > levels else f"also in the column: {some(other)}"
@@ -72,13 +81,28 @@ def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ..
             what, f"--codes {field.name}=" + ",".join(f"TEXT{i}" for i in range(levels)) + "; --missing TEXT for a missed trial", where
         )
         return None
-    return Coding.of({text: wanted[_same(text)] for text in counts}, "as you said")
+    coding = Coding.of({text: wanted[_same(text)] for text in counts}, "as you said")
+    said = next((start for start in first if start is not None), None)
+    numbers = {text: value for text in counts if (value := number(text)) is not None and field.kind == "categorical"}
+    if said is not None and any(coding.numbers[text] != value - said for text, value in numbers.items()):
+        fix = "leave out the codes, also those of [data], if tellapart wrote this table; else delete that column"
+        findings.mend(f"The codes given for {field.name} are not those of the table: its column 'counts_from' says {said}.", fix)
+        return None
+    return coding
+
+
+def words_of(field: Field, texts: Set[str], given: tuple[str, ...] | None) -> Set[str]:
+    """Texts of a column that are values of a field though they would stand for nothing elsewhere, as "miss" does beside "hit"."""
+    words = {_same(word) for word in given or field.labels} - {""}
+    if field.kind == "binary" and not given:
+        words |= {no for no, yes in NO_YES if yes in {_bare(text) for text in texts}}
+    return {text for text in texts if _same(text) in words}
 
 
 def _same(text: str) -> str:
     """A text as codings compare it: numbers by value, words without case and brackets."""
     value = number(text)
-    return f"{value:g}" if value is not None else _bare(text)
+    return f"{value:.15g}" if value is not None else _bare(text)
 
 
 def _bare(text: str) -> str:
@@ -86,7 +110,7 @@ def _bare(text: str) -> str:
     return re.sub(r"[\[\]'\"]", "", text).strip().lower()
 
 
-def _categories(field: Field, column: str, counts: Counter[str], first: int | None, findings: Findings) -> Coding | None:
+def _categories(field: Field, column: str, counts: Counter[str], first: Says, findings: Findings) -> Coding | None:
     values = {text: number(text) for text in counts}
     if not counts:
         return Coding({}, "empty")
@@ -101,7 +125,7 @@ def _categories(field: Field, column: str, counts: Counter[str], first: int | No
 
 
 def _numbered(
-    field: Field, column: str, values: Mapping[str, float], counts: Counter[str], first: int | None, findings: Findings
+    field: Field, column: str, values: Mapping[str, float], counts: Counter[str], first: Says, findings: Findings
 ) -> Coding | None:
     """A coding of texts that are all numbers."""
     levels = 2 if field.kind == "binary" else field.levels or 1
@@ -110,9 +134,15 @@ def _numbered(
     from_1 = all(value - 1 in range(levels) for value in found)
     if field.kind == "binary":
         return _binary(field, column, values, counts, findings)
-    if from_0 and (first == 0 or not from_1):
+    for said, fits, other in ((0, from_0, from_1), (1, from_1, from_0)):
+        if said in first and other and not fits:
+            where = f"it holds {some([f'{v:g}' for v in found])}, and the column 'counts_from' says {said}"
+            fix = "mend that column, or import tables that count in different ways one by one"
+            findings.mend(f"The values of '{column}' do not count from {said}.", fix, where)
+            return None
+    if from_0 and (first == {0} or not from_1):
         return Coding.of(values, "counted from 0")
-    if from_1 and (first == 1 or levels in found):
+    if from_1 and (first == {1} or not from_0):
         return Coding.of({text: value - 1 for text, value in values.items()}, "counted from 1")
     if from_0 and from_1:
         answers = [(f"from {start}", f"--codes {field.name}=" + ",".join(str(start + i) for i in range(levels))) for start in (0, 1)]
@@ -174,19 +204,20 @@ def _binary(field: Field, column: str, values: Mapping[str, float], counts: Coun
     return None
 
 
-def _worded(field: Field, column: str, counts: Counter[str], first: int | None, findings: Findings) -> Coding | None:
+def _worded(field: Field, column: str, counts: Counter[str], first: Says, findings: Findings) -> Coding | None:
     """A coding of texts that are all words."""
     bare = {text: _bare(text) for text in counts}
     words, levels = set(bare.values()), 2 if field.kind == "binary" else field.levels or 1
-    labels = tuple(label.lower() for label in field.labels)
+    labels = tuple(_bare(label) for label in field.labels)
     orders: list[tuple[str, ...]] = [labels] if labels else []
     orders += (
         [pair for pair in NO_YES if levels == 2] + [order for order in IN_ORDER if len(order) == levels] + [tuple("abcdefgh"[:levels])]
     )
     for order in orders:
-        plain_order = [plain(word) for word in order]
-        if {plain(word) for word in words} <= set(plain_order):
-            return Coding.of({text: float(plain_order.index(plain(word))) for text, word in bare.items()}, "by its words")
+        for form in (str, plain):  # "<" and ">", or words in other letters, have no plain form
+            named, seen = [form(word) for word in order], {form(word) for word in words}
+            if len(set(named)) == len(named) and len(seen) == len(words) and seen <= set(named):
+                return Coding.of({text: float(named.index(form(word))) for text, word in bare.items()}, "by its words")
     ends = {text: re.fullmatch(r"(.*?)[ _-]?(\d+)", word) for text, word in bare.items()}
     if all(ends.values()) and len({match.group(1) for match in ends.values() if match}) == 1:
         values = {text: float(match.group(2)) for text, match in ends.items() if match}

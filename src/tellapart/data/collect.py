@@ -29,14 +29,14 @@ def collect(sources: Sequence[str | Path] | pd.DataFrame, findings: Findings) ->
     """
     if not isinstance(sources, Sequence):
         return _joined([("the data table", "", sheet_of(sources))], "the data table", findings)
-    files = [file for source in sources for file in _files(Path(source))]
+    files = [file for source in sources for file in data_files(Path(source))]
     sheets = [(file.name, _person(file), sheet) for file in files for sheet in read_sheets(file)]
     name = str(files[0]) if len(files) == 1 else f"{len(files)} files ({some([file.name for file in files], 3)})"
     findings.understood("file" if len(files) == 1 else "files", "", f"{name}; {some(sorted({sheet.reading for *_, sheet in sheets}), 2)}")
     return _joined(sheets, name, findings)
 
 
-def _files(path: Path) -> list[Path]:
+def data_files(path: Path) -> list[Path]:
     """The data files that a path means: itself, or those in it and below it."""
     if path.is_dir():
         inside = path / "data" if (path / "dataset_description.json").is_file() and (path / "data").is_dir() else path
@@ -81,6 +81,9 @@ def _joined(sheets: list[tuple[str, str, Sheet]], source: str, findings: Finding
         parts.append(columns)
         rows += [row for row, _ in good]
         files += [file] * len(good)
+    bare = [sheet.people or file for file, _, sheet in sheets if not sheet.rows]
+    if bare and rows:
+        findings.understood("no row", "", f"in {some(bare)}: left out")
     header = list(dict.fromkeys(name for part in parts for name in part))
     lengths = [len(next(iter(part.values()), [])) for part in parts]
     joined = {name: [text for part, n in zip(parts, lengths, strict=True) for text in part.get(name, [""] * n)] for name in header}

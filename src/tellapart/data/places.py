@@ -6,6 +6,7 @@ rows says it. What was assumed is told.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +74,9 @@ def _labelled_blocks(table: RawTable, column: str, people: Indices, blocks: int,
         findings.mend(f"The column '{column}' is empty in {len(empty)} rows.", "fill it in", some([table.place(int(row)) for row in empty]))
         return None
     values = {text: number(text) for text in dict.fromkeys(texts.tolist())}
+    ends = {text: re.fullmatch(r"(.*?)[ _-]?(\d+)", text) for text in values}
+    if {*values.values()} == {None} and len({match and match.group(1).lower() for match in ends.values()}) == 1:  # block1, block2, …
+        values = {text: float(match.group(2)) for text, match in ends.items() if match} or values
     names = {text: text if value is None else f"{value:.15g}" for text, value in values.items()}  # 3 and 3.0 are one block
     labels = list(dict.fromkeys(names.values()))
     if all(value is not None for value in values.values()):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .names import MARKER, NO_TRIAL
 from .problems import Findings, some
-from .raw import RawTable, Texts, is_missing, number, plain
+from .raw import RawTable, Texts, number, plain
 from .settings import TableSettings
 
 TRUE, FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
@@ -23,7 +23,7 @@ TRUE, FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 def trial_rows(
     table: RawTable,
     people: Texts | None,
-    responses: Sequence[str],
+    answered: NDArray[np.bool_],
     most: int,
     taken: Iterable[str],
     settings: TableSettings,
@@ -33,15 +33,12 @@ def trial_rows(
 
     Arguments:
         people: Whose row each is.
-        responses: Columns of what participants give.
+        answered: Rows with a response, (R,).
         most: Trials that a participant can have.
     """
     keep = np.ones(len(table), bool)
     for column, texts in settings.rows.items():
         keep &= _chosen(table, column, texts, findings)
-    answered = np.zeros(len(table), bool)
-    for column in responses:
-        answered |= ~is_missing(table[column], settings.missing)
     markers = [
         column
         for name in MARKER

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..behavior import COUNTS_FROM, Behavior, Field
 from ..tasks.base import Task
-from .codes import find_coding
+from .codes import Says, find_coding, words_of
 from .collect import FILE_PERSON, collect
 from .designs import designs_in_data, designs_in_table
 from .groups import groups_and_conditions
@@ -23,7 +23,7 @@ from .order import positions_of_blocks
 from .outcomes import from_later_rows, net_outcome
 from .places import Places, find_places
 from .problems import Findings, some
-from .raw import RawTable, Texts, is_missing, people_of
+from .raw import RawTable, Texts, is_missing, number, people_of, plain
 from .roles import ask_for_column, find_column
 from .rows import trial_rows
 from .settings import TableSettings
@@ -64,7 +64,7 @@ class _Reading:
     def __init__(self, raw: RawTable, task: Task, settings: TableSettings, findings: Findings) -> None:
         self.raw, self.task, self.settings, self.findings = raw, task, settings, findings
         self.taken: dict[str, str] = {}
-        self.first = self._first()
+        self.counting = self._counting()
 
     def understood(self, designs: str | Path | None) -> Understanding | None:
         self._known_settings()
@@ -75,6 +75,7 @@ class _Reading:
         asked = len(self.findings.questions)
         keep = self._rows(labels, [name for name in (block, trial) if name], columns)
         rows_are_clear = len(self.findings.questions) == asked
+        self._without_trials(labels, keep)
         table, labels = self.raw.kept(keep), None if labels is None else labels[keep]
         values = {name: None if column is None else column[keep] for name, column in columns.items()}
         missed = self._missed(values, len(table))
@@ -153,14 +154,14 @@ class _Reading:
 
     def _from_later_rows(self, labels: Texts | None, columns: Mapping[str, Texts | None]) -> dict[str, Texts | None]:
         """The same columns, outcomes being brought to the rows of their responses if they are in rows of their own."""
-        given = [texts for f in self.task.responses if (texts := columns[f.name]) is not None]
+        given = [(f, texts) for f in self.task.responses if (texts := columns[f.name]) is not None]
         if labels is None or not given:
             return dict(columns)
-        answered = np.logical_or.reduce([~is_missing(texts, self.settings.missing) for texts in given])
+        answered = np.logical_or.reduce([~self._nothing(f, texts) for f, texts in given])
         brought = dict(columns)
         for f in self.task.outcomes:
             texts = columns[f.name]
-            moved = None if texts is None else from_later_rows(labels, answered, is_missing(texts, self.settings.missing), texts)
+            moved = None if texts is None else from_later_rows(labels, answered, self._nothing(f, texts), texts)
             if moved is not None:
                 brought[f.name] = moved
                 column = next(name for name, what in self.taken.items() if what == f.name)
@@ -169,34 +170,48 @@ class _Reading:
 
     def _rows(self, labels: Texts | None, places: Sequence[str], fields: Mapping[str, Texts | None]) -> NDArray[np.bool_]:
         """Which rows are trials; those in which all is empty, the count of trials too, are none."""
-        names = {f.name for f in self.task.responses}
-        responses = [column for column, what in self.taken.items() if what in names and column in self.raw.columns]
+        answered = ~self._missed(fields, len(self.raw))
         most = self.task.blocks * self.task.trials
-        keep = trial_rows(self.raw, labels, responses, most, self.taken, self.settings, self.findings)
-        seen = [self.raw[name] for name in places] + [texts for texts in fields.values() if texts is not None]
-        empty = keep & np.logical_and.reduce([is_missing(texts) for texts in seen]) if places else np.zeros(len(keep), bool)
+        keep = trial_rows(self.raw, labels, answered, most, self.taken, self.settings, self.findings)
+        seen = [is_missing(self.raw[name]) for name in places]
+        seen += [self._nothing(f, texts, frozenset()) for f in self.task.fields if (texts := fields[f.name]) is not None]
+        empty = keep & np.logical_and.reduce(seen) if places else np.zeros(len(keep), bool)
         if empty.any():
             self.findings.understood("no trials", "", f"rows left out in which all of this is empty: {int(empty.sum())}")
         return np.asarray(keep & ~empty)
 
+    def _without_trials(self, labels: Texts | None, keep: NDArray[np.bool_]) -> None:
+        """Say who is in the table, but in no row that is a trial."""
+        kept = set() if labels is None else {"", *labels[keep].tolist()}
+        gone = [] if labels is None else [label for label in dict.fromkeys(labels.tolist()) if label not in kept]
+        if gone and keep.any():
+            self.findings.understood("left out", "", f"people of whom no row is a trial: {some(gone)}")
+
     def _missed(self, values: Mapping[str, Texts | None], rows: int) -> NDArray[np.bool_]:
         """Rows without any response are missed trials, whatever the outcome says."""
-        given = [texts for f in self.task.responses if (texts := values[f.name]) is not None]
-        missed = np.logical_and.reduce([is_missing(texts, self.settings.missing) for texts in given]) if given else np.zeros(rows, bool)
-        return np.asarray(missed, bool)
+        given = [self._nothing(f, texts) for f in self.task.responses if (texts := values[f.name]) is not None]
+        return np.asarray(np.logical_and.reduce(given) if given else np.zeros(rows, bool), bool)
+
+    def _nothing(self, wanted: Field, texts: Texts, also: frozenset[str] | None = None) -> NDArray[np.bool_]:
+        """Which texts of a field stand for nothing: those that usually do, unless they are among its words, and those `also` named."""
+        also = self.settings.missing if also is None else also
+        words = words_of(wanted, set(texts.tolist()), self.settings.codes.get(wanted.name)) - also
+        return is_missing(texts, also) & ~np.isin(texts.astype(str), sorted(words))
 
     def _coded(self, wanted: Field, texts: Texts | None, missed: NDArray[np.bool_], table: RawTable) -> Floats | None:
         """The values of a field, (R,), 0 at missed trials."""
         if texts is None:
             return None
         column = next((name for name, what in self.taken.items() if what == wanted.name), wanted.name)
-        empty = np.flatnonzero(is_missing(texts, self.settings.missing) & ~missed)
+        nothing = self._nothing(wanted, texts)
+        empty = np.flatnonzero(nothing & ~missed)
         if len(empty):
             where = some([table.place(int(row)) for row in empty])
             fix = "fill them in, or empty the responses of these trials, which makes them missed"
             self.findings.mend(f"The column '{column}' is empty in {len(empty)} rows in which there is a response.", fix, where)
-        known = ~missed & ~is_missing(texts, self.settings.missing)
-        coding = find_coding(wanted, column, texts[known].tolist(), self.settings.codes.get(wanted.name), self.first, self.findings)
+        known = ~missed & ~nothing
+        given, first = self.settings.codes.get(wanted.name), self._first(table, known)
+        coding = find_coding(wanted, column, texts[known].tolist(), given, first, self.findings)
         if coding is None:
             return None
         net = column not in self.raw.columns
@@ -205,17 +220,26 @@ class _Reading:
         values[known] = [coding.numbers[text] for text in texts[known]]
         return values
 
-    def _first(self) -> int | None:
-        """What the table says that choices count from, as tables of tellapart do where their numbers do not show it."""
-        found = {text for text in self.raw.columns.get(COUNTS_FROM, ()) if text}
-        if not found:
+    def _counting(self) -> str | None:
+        """The column that says what choices count from, as tables of tellapart do where their numbers do not show it."""
+        column = next((name for name in self.raw.columns if plain(name) == plain(COUNTS_FROM)), None)
+        if column is None:
             return None
-        if found not in ({"0"}, {"1"}):
-            wrong = f"The column '{COUNTS_FROM}' does not say what choices count from."
-            self.findings.mend(wrong, "0 in all rows, or 1", some(sorted(found)))
+        texts = self.raw[column]
+        said = set(texts[~is_missing(texts)].tolist())
+        if not {number(text) for text in said} <= {0, 1} or len({number(text) for text in said}) > 1:
+            wrong = f"The column '{column}' does not say what choices count from."
+            self.findings.mend(wrong, "0 in all rows, or 1", some(sorted(said)))
             return None
-        self.taken[COUNTS_FROM] = "coding"
-        return int(found.pop())
+        self.taken[column] = "coding"
+        return column
+
+    def _first(self, table: RawTable, rows: NDArray[np.bool_]) -> Says:
+        """What some rows of a table say that choices count from."""
+        if self.counting is None:
+            return frozenset({None})
+        said = set(table[self.counting][rows].tolist())
+        return frozenset(None if (value := number(text)) is None else int(value) for text in said)
 
     def _named_people(self, labels: Texts | None, table: RawTable) -> None:
         without = [] if labels is None else [table.place(int(row)) for row in np.flatnonzero(labels == "")]

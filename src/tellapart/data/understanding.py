@@ -49,12 +49,18 @@ class Understanding:
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
         return "\n".join(f"{what:<{widths[0]}}  {column:<{widths[1]}}  {reading}" for what, column, reading in rows)
 
+    def order(self) -> NDArray[np.intp] | None:
+        """Blocks of the design in the order of play, those that were not begun at the end, (N, B); none if the table says no such order."""
+        if self.positions is None:
+            return None
+        return np.argsort(np.where(self.positions >= 0, self.positions, self.positions.shape[1]), axis=1, kind="stable")
+
     def as_played(self) -> Understanding:
         """The same with blocks in the order of play, those that were not begun at the end; as it is if the table says no such order."""
-        if self.positions is None:
+        order = self.order()
+        if self.positions is None or order is None:
             return self
         begun = self.positions >= 0
-        order = np.argsort(np.where(begun, self.positions, self.positions.shape[1]), axis=1, kind="stable")
         return replace(
             self,
             behavior=self.behavior.rearranged(order[:, :, None], 1),

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Z95 = 1.645
 """The 95 % quantile of a standard normal: parameters of people are told with 5 to 95 % of a normal on the normal scale."""
 
+TABLES = ("people", "predictions", "frequencies", "families", "parameters", "comparisons")
+"""The names of the tables that an analysis can have."""
+
 DIFFERENCE = "first minus second, with a 90 % interval and the probability that the first is larger"
 
 
@@ -87,10 +90,17 @@ def write_analysis(
         written.append(page.with_name(f"{page.stem}-{label}.csv"))
         with written_whole(written[-1]) as temporary:
             table.to_csv(temporary, index=False)
+    for old in set(possible_tables(page)) - set(written):  # of an analysis that was here before, and had what this one has not
+        old.unlink(missing_ok=True)
     written.append(page.with_name(f"{page.stem}-posterior.nc"))
     with written_whole(written[-1]) as temporary:
         to_arviz(found, question).to_netcdf(str(temporary), engine="h5netcdf")
     return written[1:]
+
+
+def possible_tables(page: Path) -> list[Path]:
+    """Where the tables of an analysis are written, as far as it has them."""
+    return [page.with_name(f"{page.stem}-{label}.csv") for label in TABLES]
 
 
 def tables(found: Analysis) -> dict[str, pd.DataFrame]:

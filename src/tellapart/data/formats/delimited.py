@@ -27,7 +27,7 @@ def read(path: Path) -> list[Sheet]:
         table = [line.split() for line in lines[start:]]
     else:
         csv.field_size_limit(2**31 - 1)  # a cell may hold a whole screen of the experiment
-        table = [list(row) for row in csv.reader(lines[start:], delimiter=separator, skipinitialspace=True)]
+        table = _cells(lines, start, separator, path)
     header, rows = [cell.strip() for cell in table[0]], [[cell.strip() for cell in row] for row in table[1:]]
     while rows and not any(rows[-1]):
         rows.pop()
@@ -35,6 +35,20 @@ def read(path: Path) -> list[Sheet]:
         header, rows = header[:-1], [row[: len(header) - 1] for row in rows]
     reading = f"columns separated by {SEPARATORS.get(separator or '', 'spaces')}, {encoding}"
     return [Sheet(header, rows, start + 2, reading)]
+
+
+def _cells(lines: list[str], start: int, separator: str, path: Path) -> list[list[str]]:
+    """The cells of each row; a quote that nothing closes would make one cell of all rows below it, and is an error."""
+    reader, table = csv.reader(lines[start:], delimiter=separator, skipinitialspace=True, strict=True), list[list[str]]()
+    begun = start
+    try:
+        for row in reader:
+            table.append(row)
+            begun = start + reader.line_num
+    except csv.Error:
+        what, fix = "A quote in a data file is not closed.", 'delete it, or write "" for a quote within a quoted cell'
+        raise DataError(what, where=f"{path}, line {begun + 1}", got=lines[begun][:80], fix=fix) from None
+    return table
 
 
 def decoded(path: Path) -> tuple[str, str]:

@@ -23,21 +23,29 @@ def read(path: Path) -> list[Sheet]:
             content = [json.loads(line) for line in text.splitlines() if line.strip()]
         except json.JSONDecodeError:
             raise DataError("A data file is not valid JSON.", where=f"{path}, line {whole.lineno}", got=whole.msg) from None
-    sheets = [_sheet(rows, f"JSON, {encoding}", people) for people, rows in _tables(content)]
+    sheets = [_sheet(rows, f"JSON, {encoding}", people) for people, rows in _tables(_without_null(content), path)]
     if not sheets or not any(sheet.rows for sheet in sheets):
         raise DataError("There is no row in a data file.", where=str(path), expected="a list of objects, one for each trial")
     return sheets
 
 
-def _tables(content: Any) -> list[tuple[str | None, list[Mapping[str, Any]]]]:
+def _without_null(content: Any) -> Any:
+    return [part for part in content if part is not None] if isinstance(content, list) else content
+
+
+def _tables(content: Any, path: Path) -> list[tuple[str | None, list[Mapping[str, Any]]]]:
     """The lists of rows in some content, each with whose they are, if that is said beside them."""
     if isinstance(content, list) and content and all(isinstance(part, list) for part in content):
-        return [(None, rows) for part in content for _, rows in _tables(part)]
+        return [(None, rows) for part in content for _, rows in _tables(part, path)]
     if isinstance(content, list):
+        other = next((part for part in content if not isinstance(part, Mapping)), None)
+        if other is not None:
+            expected, got = "a list of objects, one for each trial, or of such lists", f"{json.dumps(other)[:80]} beside objects or lists"
+            raise DataError("A list in a data file holds things of different kinds.", where=str(path), expected=expected, got=got)
         nested = [row for row in content if isinstance(row, Mapping) and _inside(row)]
         if nested and len(nested) == len(content):
             return [(None, [{**_outside(row), **inner} for inner in row[_inside(row)]]) for row in nested]
-        return [(None, [row for row in content if isinstance(row, Mapping)])]
+        return [(None, content)]
     if isinstance(content, Mapping):
         key = _inside(content)
         if key:
