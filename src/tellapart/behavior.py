@@ -32,7 +32,7 @@ MOST = int(np.iinfo(_DTYPES["count"]).max)
 """The largest count that the arrays hold."""
 
 COUNTS_FROM = "counts_from"
-"""The column of a table that says which number the first category of a choice has, where the numbers do not show it."""
+"""The column of a table that says which number the first choice and the first block have, where the numbers do not show it."""
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,10 @@ class Behavior:
         )
 
     def counting(self) -> dict[str, NDArray[np.intp]]:
-        """A column for tables that are written, (N,), if nobody took the first choice: then numbers do not show that they count from 0."""
+        """A column for tables that are written, (N,), if nobody took the first choice, or played the first block: then numbers do not show
+        that they count from 0."""
         choices = [values[self.mask] for values in self.fields.values() if values.dtype == _DTYPES["categorical"]]
-        unclear = any(len(values) and values.min() > 0 for values in choices)
+        unclear = any(len(values) and values.min() > 0 for values in choices) or not self.mask[:, :1].any()
         return {COUNTS_FROM: np.zeros(len(self), np.intp)} if unclear else {}
 
     def to_table(self, extra: Mapping[str, ArrayLike] | None = None) -> pd.DataFrame:

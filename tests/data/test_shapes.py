@@ -867,3 +867,34 @@ def test_json_of_several_kinds_loses_nobody(tmp_path):
         understand([tmp_path / "a.json"], FOUR)
     (tmp_path / "b.json").write_text("\n".join([json.dumps(trials), "null"]))
     assert len(understand([tmp_path / "b.json"], FOUR).behavior) == 1
+
+
+@pytest.mark.parametrize("block", [0, 1])
+def test_of_one_block_alone_it_is_asked_which_it_is(tmp_path, block):
+    """All stopped after a block with the number 1: the first, counted from 1, or the second, counted from 0."""
+    behavior = simulate(THREE)
+    rows = [(r["participant"], 1, r["trial"], r["choice"], r["reward"]) for r in rows_of(behavior) if r["block"] == 0]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    with pytest.raises(TableError) as caught:
+        understand([path], THREE)
+    assert [answer for answer, _ in caught.value.questions[0].answers] == ["from 0", "from 1"]
+    codes = ["block=1,2", "block=0,1"][block]
+    found = understand([path], THREE, TableSettings().with_options(codes=[codes])).behavior
+    np.testing.assert_array_equal(found.mask.all((0, 2)), np.arange(2) == block)
+
+
+def test_a_block_that_nobody_began_with_is_not_taken_for_the_first(tmp_path):
+    behavior = simulate(THREE)
+    behavior = ta.Behavior(behavior.fields, behavior.mask & (np.arange(2) == 1)[:, None], behavior.participants)
+    table = behavior.to_table(behavior.counting())
+    table[table["block"] == 1].to_csv(tmp_path / "a.csv", index=False)
+    assert_same(understand([tmp_path / "a.csv"], THREE).behavior, behavior)
+
+
+def test_codes_of_blocks_name_all_of_them(tmp_path):
+    behavior = simulate(THREE)
+    rows = [(r["participant"], "BA"[r["block"]], *list(r.values())[2:]) for r in rows_of(behavior)]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    assert_same(understand([path], THREE, TableSettings().with_options(codes=["block=B,A"])).behavior, behavior)
+    with pytest.raises(TableError, match=r"(?s)codes given for block do not fit.*also in the column: A"):
+        understand([path], THREE, TableSettings().with_options(codes=["block=B,C"]))

@@ -28,8 +28,21 @@ class Places:
     trial: Indices
 
 
+@dataclass(frozen=True)
+class Start:
+    """What is said of the numbers or names of blocks.
+
+    Arguments:
+        given: The texts for the first block, the second, … if the user said so.
+        first: The number of the first block, if the table says so.
+    """
+
+    given: tuple[str, ...] | None = None
+    first: int | None = None
+
+
 def find_places(
-    table: RawTable, people: Indices, block: str | None, trial: str | None, blocks: int, trials: int, findings: Findings
+    table: RawTable, people: Indices, block: str | None, trial: str | None, blocks: int, trials: int, start: Start, findings: Findings
 ) -> Places | None:
     """Blocks and trials of rows, or None if there is a problem.
 
@@ -37,11 +50,12 @@ def find_places(
         people: Whose row each is, (R,).
         block, trial: Their columns, if there are any.
         blocks, trials: B and T.
+        start: What is said of blocks.
     """
     before = len(findings.problems)
     counted = _numbers(table, trial, findings) if trial else None
     if block:
-        b = _labelled_blocks(table, block, people, blocks, findings)
+        b = _labelled_blocks(table, block, blocks, start, findings)
     else:
         b = _implied_blocks(table, people, counted, blocks, trials, trial, findings)
     if len(findings.problems) > before or b is None:
@@ -66,7 +80,7 @@ def _numbers(table: RawTable, column: str, findings: Findings) -> NDArray[np.flo
     return np.array(values, np.float64)
 
 
-def _labelled_blocks(table: RawTable, column: str, people: Indices, blocks: int, findings: Findings) -> Indices | None:
+def _labelled_blocks(table: RawTable, column: str, blocks: int, start: Start, findings: Findings) -> Indices | None:
     """Blocks by a column of numbers or names."""
     texts = table[column].astype(str)
     empty = np.flatnonzero(texts == "")
@@ -79,19 +93,41 @@ def _labelled_blocks(table: RawTable, column: str, people: Indices, blocks: int,
         values = {text: float(match.group(2)) for text, match in ends.items() if match} or values
     names = {text: text if value is None else f"{value:.15g}" for text, value in values.items()}  # 3 and 3.0 are one block
     labels = list(dict.fromkeys(names.values()))
+    if start.given:
+        return _given_blocks(column, texts, names, start.given, blocks, findings)
     if all(value is not None for value in values.values()):
         labels = sorted(labels, key=float)
         found = {value or 0.0 for value in values.values()}
-        if found <= set(range(blocks)) or found <= set(range(1, blocks + 1)):
-            start = 0 if 0 in found else 1
-            findings.understood("block", column, f"counted from {start}")
-            return np.array([int(values[text] or 0) - start for text in texts], np.intp)
+        from_0, from_1 = found <= set(range(blocks)), found <= set(range(1, blocks + 1))
+        if from_0 and from_1 and start.first is None:
+            answers = [(f"from {i}", "--codes block=" + ",".join(str(i + b) for b in range(blocks))) for i in (0, 1)]
+            findings.ask(f"Do the values of '{column}' ({some(labels)}) count from 0 or from 1?", *answers)
+            return None
+        if from_0 or from_1:
+            first = 0 if not from_1 else 1 if not from_0 else start.first or 0
+            findings.understood("block", column, f"counted from {first}")
+            return np.array([int(values[text] or 0) - first for text in texts], np.intp)
     if len(labels) > blocks:
         fix = "--rows COLUMN=TEXT for the rows that are trials, or mend 'blocks' of the task"
         findings.mend(f"The column '{column}' has {len(labels)} blocks, and the task {blocks}.", fix, some(labels, 8))
         return None
     findings.understood("block", column, f"in this order: {some(labels)}")
     return np.array([labels.index(names[text]) for text in texts], np.intp)
+
+
+def _given_blocks(
+    column: str, texts: NDArray[np.str_], names: dict[str, str], given: tuple[str, ...], blocks: int, findings: Findings
+) -> Indices | None:
+    """Blocks by the texts that the user gave for them."""
+    plain = [text if (value := number(text)) is None else f"{value:.15g}" for text in given]
+    other = [name for name in dict.fromkeys(names.values()) if name not in plain]
+    if other or len(plain) > blocks or len(set(plain)) < len(plain):
+        where = f"also in the column: {some(other)}" if other else f"{some(given, 8)} for {blocks} blocks"
+        fix = "--codes block=" + ",".join(f"TEXT{b}" for b in range(blocks)) + "; --rows COLUMN=TEXT for the rows that are trials"
+        findings.mend(f"The codes given for block do not fit the column '{column}'.", fix, where)
+        return None
+    findings.understood("block", column, f"as you said: {some(given, 8)}")
+    return np.array([plain.index(names[text]) for text in texts], np.intp)
 
 
 def _implied_blocks(

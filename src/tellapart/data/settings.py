@@ -14,7 +14,7 @@ class TableSettings:
 
     Arguments:
         columns: What is wanted (participant, block, trial, group, a field) to the name of its column; "none" for no column.
-        codes: A field to the texts for 0, 1, 2, …; or to "ms" for a time that is in milliseconds.
+        codes: A field, or "block", to the texts for 0, 1, 2, …; or to "ms" for a time that is in milliseconds.
         missing: Texts that stand for a missed trial.
         rows: A column to the texts of the rows that are trials; others are left out.
     """

@@ -21,7 +21,7 @@ from .groups import groups_and_conditions
 from .names import BLOCK, PARTICIPANT, TRIAL, names_of
 from .order import positions_of_blocks
 from .outcomes import from_later_rows, net_outcome
-from .places import Places, find_places
+from .places import Places, Start, find_places
 from .problems import Findings, some
 from .raw import RawTable, Texts, is_missing, number, people_of, plain
 from .roles import ask_for_column, find_column
@@ -87,7 +87,7 @@ class _Reading:
             return None
         people, names = pd.factorize(labels)  # which of the different labels each row has, and these in order of appearance
         shape = (self.task.blocks, self.task.trials)
-        places = find_places(table, people, block, trial, *shape, self.findings) if rows_are_clear else None
+        places = find_places(table, people, block, trial, *shape, self._start(table), self.findings) if rows_are_clear else None
         own = designs_in_table(self.task, designs, names, self.findings) if designs else None
         if places is None or not self.findings.clear:
             return None
@@ -110,7 +110,7 @@ class _Reading:
         fields = [f.name for f in self.task.fields]
         for option, given, known in (
             ("--columns", self.settings.columns, ["participant", "block", "trial", "group", *fields]),
-            ("--codes", self.settings.codes, fields),
+            ("--codes", self.settings.codes, ["block", *fields]),
         ):
             for name in given:
                 if name not in known:
@@ -240,6 +240,11 @@ class _Reading:
             return frozenset({None})
         said = set(table[self.counting][rows].tolist())
         return frozenset(None if (value := number(text)) is None else int(value) for text in said)
+
+    def _start(self, table: RawTable) -> Start:
+        """What is said of the numbers or names of blocks."""
+        said = self._first(table, np.ones(len(table), bool))
+        return Start(self.settings.codes.get("block"), next(iter(said)) if len(said) == 1 else None)
 
     def _named_people(self, labels: Texts | None, table: RawTable) -> None:
         without = [] if labels is None else [table.place(int(row)) for row in np.flatnonzero(labels == "")]

@@ -34,7 +34,7 @@ _WORDS = {
     "position": "When the block was played, counted from 0.",
     "attempt": "0 if the block was played in one go; more if the participant left and it was begun anew.",
     "source": "Where the block came from: planned, adapted by a policy, or fallback if the policy was late or failed.",
-    "counts_from": "The number of the first category of a choice.",
+    "counts_from": "The number of the first category of a choice, and of the first block.",
     "finished": "Did the participant finish the experiment?",
     "model": "Model of a simulated participant.",
 }
