@@ -47,11 +47,6 @@ def by_cores(monkeypatch):
     return results
 
 
-def pytest_xdist_auto_num_workers():
-    """One process more than cores: some tests wait, for a server or a browser."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
-
-
 def pytest_collection_modifyitems(items):
     """Long files come first, so that in the end no process is left alone with one of them."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONG)}
