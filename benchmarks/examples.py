@@ -9,7 +9,7 @@ tests/test_numbers.py holds them to it. With `--adaptive`: how many people are r
 them, beside the recommended design; STUDY is a folder of that example with a finished run. Both are judged by the models' likelihoods,
 which no decision uses.
 
-Takes about six minutes for each study; more than twenty for 400 adaptive people.
+Takes about six minutes for each study; half an hour of one core for 400 adaptive people.
 """
 
 import argparse

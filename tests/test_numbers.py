@@ -48,6 +48,16 @@ def test_pages_quote_one_value(page):
     assert all(one == (f"{theirs:.0f}", f"{ours:.0f}") for one in said)
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/explanation/examples.md"])
+def test_pages_quote_how_many_are_recognised_if_questions_are_chosen_for_each_person(page):
+    text, kept = (ROOT / page).read_text(), KEPT["discounting"]["adaptive"]
+    beside = kept["beside"]
+    assert f"{100 * kept['accuracy']:.0f} of 100" in text
+    if page.endswith("examples.md"):
+        assert f"{100 * kept['accuracy']:.1f} ± {100 * kept['accuracy_se']:.1f} % of {kept['n']}" in text
+        assert f"{100 * beside['accuracy']:.1f} ± {100 * beside['accuracy_se']:.1f} %" in text
+
+
 @pytest.mark.parametrize("words", peers.WORDS)
 def test_the_page_on_peers_has_the_tables_that_were_measured(words):
     assert words(KEPT["peers"]) in (ROOT / "docs" / "explanation" / "peers.md").read_text()

@@ -55,9 +55,8 @@ def recognised():
     rows = [
         ("customary questions", np.mean([one["accuracy"] for one in kept["customary"]]), "white", HABIT, "///"),
         ("recommended questions", kept["recommended"]["accuracy"], OURS, OURS, ""),
+        ("chosen for each person", kept["adaptive"]["accuracy"], OURS, INK, ""),
     ]
-    if "adaptive" in kept:  # `python benchmarks/examples.py --adaptive STUDY --keep` has been run
-        rows.append(("chosen for each person", kept["adaptive"]["accuracy"], OURS, INK, ""))
     names, shares, fills, edges, hatches = zip(*rows, strict=True)
     places = np.arange(len(rows))[::-1]
     with canvas(WIDE, 2.3) as (figure, axes):
