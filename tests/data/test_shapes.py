@@ -898,3 +898,22 @@ def test_codes_of_blocks_name_all_of_them(tmp_path):
     assert_same(understand([path], THREE, TableSettings().with_options(codes=["block=B,A"])).behavior, behavior)
     with pytest.raises(TableError, match=r"(?s)codes given for block do not fit.*also in the column: A"):
         understand([path], THREE, TableSettings().with_options(codes=["block=B,C"]))
+
+
+@pytest.mark.parametrize("nobody", ["NA", "nan", ""])
+def test_nobody_is_called_na(tmp_path, nobody):
+    """Neither is who has no label a person of that name, nor are such rows dropped."""
+    behavior = simulate(THREE)
+    rows = [(nobody if i == 5 else r["participant"], *list(r.values())[1:]) for i, r in enumerate(rows_of(behavior))]
+    with pytest.raises(TableError, match="1 rows have no participant"):
+        understand([write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)], THREE)
+
+
+def test_two_lists_of_rows_in_one_object_are_not_one(tmp_path):
+    rows = list(rows_of(simulate(THREE)))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"trials": rows[:20], "results": rows[20:]}))
+    with pytest.raises(ta.DataError, match="several lists of rows"):
+        understand([path], THREE)
+    path.write_text(json.dumps({"trials": rows, "results": []}))
+    assert understand([path], THREE).behavior.mask.all()

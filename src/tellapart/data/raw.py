@@ -15,6 +15,8 @@ MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "undefined", "missing", ".", "-", "timeout", "no response", "noresponse", "missed", "miss"}
 )
 """Texts that stand for nothing, whatever their case."""
+NOBODY = frozenset({"na", "n/a", "nan", "null"})
+"""Those of them that are no label of a person either."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,8 @@ def plain(name: str) -> str:
 
 
 def people_of(texts: Texts) -> Texts:
-    """Labels of people; where all of them are whole numbers, 1.0 is 1, as programs write whole numbers either way."""
+    """Labels of people, empty where a program wrote that there is none; where all are whole numbers, 1.0 is 1, as programs write either."""
+    texts = np.array(["" if text.lower() in NOBODY else text for text in texts], object)
     if not all(re.fullmatch(r"\d*|\d+\.0*", text) for text in set(texts.tolist())):
         return texts
     return np.array([text.partition(".")[0] for text in texts], object)

@@ -42,12 +42,12 @@ def _tables(content: Any, path: Path) -> list[tuple[str | None, list[Mapping[str
         if other is not None:
             expected, got = "a list of objects, one for each trial, or of such lists", f"{json.dumps(other)[:80]} beside objects or lists"
             raise DataError("A list in a data file holds things of different kinds.", where=str(path), expected=expected, got=got)
-        nested = [row for row in content if isinstance(row, Mapping) and _inside(row)]
+        nested = [row for row in content if _inside(row, path)]
         if nested and len(nested) == len(content):
-            return [(None, [{**_outside(row), **inner} for inner in row[_inside(row)]]) for row in nested]
+            return [(None, [{**_outside(row), **inner} for inner in row[_inside(row, path)]]) for row in nested]
         return [(None, content)]
     if isinstance(content, Mapping):
-        key = _inside(content)
+        key = _inside(content, path)
         if key:
             return [(None, [{**_outside(content), **inner} for inner in content[key]])]
         if content and all(isinstance(part, list) for part in content.values()):
@@ -58,9 +58,14 @@ def _tables(content: Any, path: Path) -> list[tuple[str | None, list[Mapping[str
     return []
 
 
-def _inside(row: Mapping[str, Any]) -> str:
+def _inside(row: Mapping[str, Any], path: Path) -> str:
     """The key under which an object keeps rows, if it does."""
-    return next((key for key in INSIDE if isinstance(row.get(key), list) and all(isinstance(one, Mapping) for one in row[key])), "")
+    found = [key for key in INSIDE if isinstance(row.get(key), list) and all(isinstance(one, Mapping) for one in row[key])]
+    filled = [key for key in found if row[key]]
+    if len(filled) > 1:
+        expected, got = "one list of objects, one for each trial", f"lists under {', '.join(map(repr, filled))}"
+        raise DataError("An object in a data file has several lists of rows.", where=str(path), expected=expected, got=got)
+    return (filled or found or [""])[0]
 
 
 def _outside(row: Mapping[str, Any]) -> dict[str, Any]:
