@@ -917,3 +917,15 @@ def test_two_lists_of_rows_in_one_object_are_not_one(tmp_path):
         understand([path], THREE)
     path.write_text(json.dumps({"trials": rows, "results": []}))
     assert understand([path], THREE).behavior.mask.all()
+
+
+def test_a_group_by_any_name_is_one_in_what_is_imported(tmp_path):
+    behavior = simulate(THREE)
+    ages = {label: f"{40 + 10 * i}s" for i, label in enumerate(behavior.participants)}
+    rows = [(*r.values(), ages[r["participant"]]) for r in rows_of(behavior)]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward", "age_band"], rows)
+    found = understand([path], THREE, TableSettings().with_options(columns=["group=age_band"]))
+    again = tmp_path / "again.csv"
+    found.to_table().to_csv(again, index=False)
+    assert understand([again], THREE).groups.keys() == {"age_band"}
+    assert understand([again], THREE).groups["age_band"].tolist() == found.groups["age_band"].tolist() == list(ages.values())

@@ -349,3 +349,27 @@ def test_models_that_remember_are_given_blocks_in_the_order_of_play(result, monk
     for name, values in behavior.fields.items():
         np.testing.assert_array_equal(people.behavior.fields[name], [values[0], values[1][second]])
     np.testing.assert_array_equal(np.broadcast_to(designs, (2, *result.design.shape)), [result.design, result.design[second]])
+
+
+def test_what_each_model_expects_is_possible_also_of_people_unlike_it(result):
+    """Shares of choices sum to 1, and what lies between 0 and 1 stays there, also of those who always do the same."""
+    study = result.study
+    people = study.question.simulate(study.task, result.design, 6, np.random.default_rng(3)).behavior
+    stubborn = np.zeros_like(people.fields["choice"])
+    people.fields["choice"][:3], people.fields["reward"][:3] = stubborn[:3], 0
+    designs = np.broadcast_to(result.design, (6, *result.design.shape))
+    found = Predictor(result.found.estimator, designs, people.mask, 600).predict(people, designs)
+    shares = [s for s, name in enumerate(found.names) if name.startswith("share of choice")]
+    assert len(shares) == 3
+    np.testing.assert_allclose(found.predicted[:, :, shares].sum(2), 1.0, atol=1e-9)
+    whole = [s for s, name in enumerate(found.names) if not name.startswith("log")]
+    assert ((found.predicted[:, :, whole] >= 0) & (found.predicted[:, :, whole] <= 1)).all()
+
+
+def test_of_a_block_that_nobody_played_nothing_is_said(result):
+    people = result.study.question.simulate(result.study.task, result.design, 6, np.random.default_rng(3)).behavior.until(1)
+    designs = np.broadcast_to(result.design, (6, *result.design.shape))
+    found = Predictor(result.found.estimator, designs, people.mask, 600).predict(people, designs)
+    assert not any("block 2" in name for name in found.names)
+    assert np.isfinite(found.group.observed).all()
+    assert np.isfinite(found.group.p)

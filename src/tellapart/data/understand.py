@@ -108,13 +108,13 @@ class _Reading:
     def _known_settings(self) -> None:
         """What is said about the table must be about something that is looked for."""
         fields = [f.name for f in self.task.fields]
-        for option, given, known in (
-            ("--columns", self.settings.columns, ["participant", "block", "trial", "group", *fields]),
-            ("--codes", self.settings.codes, ["block", *fields]),
+        for option, given, known, after in (
+            ("--columns", self.settings.columns, ["participant", "block", "trial", "group", *fields], "the name in the table comes"),
+            ("--codes", self.settings.codes, ["block", *fields], "the texts in the table come"),
         ):
             for name in given:
                 if name not in known:
-                    fix = f"choose one of: {', '.join(known)}; the name in the table comes after the ="
+                    fix = f"choose one of: {', '.join(known)}; {after} after the ="
                     self.findings.mend(f"Nothing that is looked for is named '{name}'.", fix, f"{option} {name}=…")
 
     def _column(self, what: str, names: Sequence[str]) -> str | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..behavior import Behavior
+from .groups import OURS, is_usual
 from .raw import Texts
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ class Understanding:
 
     def to_table(self) -> pd.DataFrame:
         """The long table of tellapart, with groups, conditions, designs and the order of play in columns of their own."""
-        table = self.behavior.to_table({**self.groups, **self.behavior.counting()})
+        table = self.behavior.to_table({**{_column(name): sorts for name, sorts in self.groups.items()}, **self.behavior.counting()})
         _, blocks, trials = self.behavior.shape
-        columns = {name: np.repeat(values.reshape(-1), trials) for name, values in self.conditions.items()}
+        columns = {_column(name): np.repeat(values.reshape(-1), trials) for name, values in self.conditions.items()}
         if self.designs is not None:
             columns |= {name: np.repeat(self.designs[:, :blocks, v].reshape(-1), trials) for v, name in enumerate(self.variables)}
         if self.positions is not None:
@@ -82,3 +83,8 @@ class Understanding:
 
             columns["position"] = pd.Series(np.repeat(self.positions.reshape(-1), trials)).astype("Int64").replace(-1, pd.NA)
         return table.assign(**columns)
+
+
+def _column(name: str) -> str:
+    """The column of something that sorts people or blocks, by a name that shows it."""
+    return name if is_usual(name) else OURS + name

@@ -6,7 +6,8 @@ posterior. For a person with data y it says what the model, having seen the pers
 are averaged by their probabilities.
 
 People whom the models describe differ from their prediction, T(y) - E[T(y') | y], as simulated ones do. Those who are most like a person
-before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. So each
+before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. Those of one
+model, averaged, are what it expects of a person, also of one who is unlike all of them, where a regression would go astray. So each
 person's p-value is the share of like simulated people who are as far from their predictions. A group is compared with the population of
 simulated people that comes nearest to it, see `population`.
 
@@ -52,7 +53,7 @@ class Prediction:
         names: S statistics.
         models: M models.
         observed: (N, S); NaN where somebody has no such statistic.
-        predicted: By each model, (M, N, S).
+        predicted: By each model, (M, N, S): second data of those of its simulated people who are most like a person, averaged.
         p: How many like simulated people are as far from their predictions, (N, S).
         person_p: How many like simulated people are as far in any statistic: of all of them together, (N,).
         group: The group beside the population that comes nearest.
@@ -133,30 +134,35 @@ class Predictor:
         model_of, where = np.array(models), np.concatenate(drawn_designs)
         first, second = Behavior.concatenate(firsts), Behavior.concatenate(seconds)
         statistics, again = (named_statistics(task, part) for part in (first, second))
-        self.names = tuple(statistics)
-        self._usual = np.array([float(np.nanmean(values)) if np.isfinite(values).any() else 0.0 for values in statistics.values()])
+        # of a block that nobody played there is nothing to say
+        self.names = tuple(name for name, values in statistics.items() if np.isfinite(values).any() and np.isfinite(again[name]).any())
+        statistics, again = self._known(statistics), self._known(again)
+        self._usual = np.array([float(np.nanmean(values)) for values in statistics.values()])
         raw = self._raw(first, where, statistics)
         self._features = _Features(raw, rng)
         described, target = self._features(raw), self._filled(again)
         # half of them teach what is expected, the others, of whom that has seen nothing, are who people are compared with
         held_out, of = np.arange(len(model_of)) % 2 == 1, [model_of == m for m in range(len(question.models))]
         self._maps = [ridge(described[one & ~held_out], target[one & ~held_out], 1e-2) for one in of]
-        self.described = self._features.plain(raw[held_out])
+        plain = self._features.plain(raw)
+        self.described, self._clouds = plain[held_out], [(plain[one], target[one]) for one in of]
         progress(len(question.models), len(question.models) + 1, "simulating people twice", "what was to be expected of them")
         later = {name: values[held_out] for name, values in again.items()}
         seen = self._raw(second[held_out], where[held_out], later)
-        self.residual = np.nan_to_num(np.stack(list(later.values()), axis=1) - self._predicted(seen)[1])
+        self.residual = np.nan_to_num(np.stack(list(later.values()), axis=1) - self._predicted(seen))
         contexts = _contexts(where, second)
         self._population = Population([target[one] for one in of], normals, [contexts[one] for one in of], rng)
 
     def predict(self, behavior: Behavior, designs: Floats, seed: int = 0) -> Prediction:
         """Check N people."""
-        statistics = named_statistics(self.estimator.task, behavior)
+        statistics = self._known(named_statistics(self.estimator.task, behavior))
         raw = self._raw(behavior, designs, statistics)
-        by_model, averaged = self._predicted(raw)
+        averaged = self._predicted(raw)
         observed = np.stack(list(statistics.values()), axis=1)
         residual = np.where(np.isfinite(observed), observed - averaged, np.nan)
-        like = _nearest(self._features.plain(raw), self.described, LIKE)
+        plain = self._features.plain(raw)
+        like = _nearest(plain, self.described, LIKE)
+        by_model = np.stack([target[_nearest(plain, cloud, min(LIKE, len(cloud) - 1))].mean(1) for cloud, target in self._clouds])
         far = np.abs(residual[:, None, :]) <= np.abs(self.residual[like]) + 1e-12
         p = np.where(np.isfinite(residual), (1 + far.sum(1)) / (1 + LIKE), np.nan)
         person_p = self._person(residual, like)
@@ -179,7 +185,7 @@ class Predictor:
         def again(m: int, places: Counts, people: Counts) -> Floats:
             parameters = {name: values[places] for name, values in self._parameters[m].items()}
             played, failures = attempt(models[m], parameters, designs[people], rng, task)
-            told = self._filled(named_statistics(task, cut(played, behavior.mask[people])))
+            told = self._filled(self._known(named_statistics(task, cut(played, behavior.mask[people]))))
             told[list(failures)] = self._usual
             self._skip(list(failures.values()), len(people))
             return told
@@ -191,12 +197,15 @@ class Predictor:
         stop_unless_skipped(failures, n, self.estimator.question.on_error)
         self._failed += len(failures)
 
-    def _predicted(self, raw: Floats) -> tuple[Floats, Floats]:
-        """Predictions by each model (M, N, S), and averaged by their probabilities (N, S)."""
+    def _predicted(self, raw: Floats) -> Floats:
+        """Predictions of each model averaged by their probabilities, (N, S); what one says of people unlike it has no weight."""
         described = self._features(raw)
         by_model = np.stack([described @ weights for weights in self._maps])
-        shares = raw[:, : len(self._maps)]
-        return by_model, np.einsum("nm,mns->ns", shares, by_model)
+        return np.asarray(np.einsum("nm,mns->ns", raw[:, : len(self._maps)], by_model))
+
+    def _known(self, statistics: dict[str, Floats]) -> dict[str, Floats]:
+        """Those that somebody can have."""
+        return {name: statistics[name] for name in self.names}
 
     def _raw(self, behavior: Behavior, designs: Floats, statistics: dict[str, Floats]) -> Floats:
         """Model probabilities, learned summaries and statistics of N people, (N, F)."""
