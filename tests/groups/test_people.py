@@ -172,6 +172,9 @@ def test_groups_at_different_designs_are_compared_and_small_ones_are_not(result)
     found = result.analyse(understood, settings=QUICK)
     compared = {one.name: one for one in found.comparisons}
     assert compared["design"].frequencies is not None
+    said = methods(found, "1")
+    assert f"own ones have the probability {compared['design'].frequencies.probability:.3f}" in said
+    assert said.count("6 participants: wslts ") == 2
     assert "5 or more people, not a 10, b 2" in compared["group"].not_compared
 
 

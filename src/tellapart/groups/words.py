@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ..errors import counted
 from .evidence import beyond
-from .random_effects import random_effects
+from .random_effects import RandomEffects, random_effects
 
 if TYPE_CHECKING:
     from .analysis import Analysis
+    from .contrasts import Comparison
 
 
 FEW_TRIALS = 10
@@ -163,6 +164,7 @@ def methods(found: Analysis, version: str) -> str:
             "Group means and spreads are those of a hierarchical model, normal on the scale on which each parameter's prior is standard"
             " normal, with priors N(0, 1) for means and half-normal (scale 1) for spreads, fitted by re-weighting individual draws."
         )
+    parts += [_compared(one) for one in found.comparisons if one.frequencies or one.same]
     parts.append(
         f"Predictive checks compared {len(found.prediction.names)} statistics of the group with those of groups simulated from the"
         f" population of the models' people that comes nearest to it (p = {found.prediction.group.p:.3f})."
@@ -172,6 +174,28 @@ def methods(found: Analysis, version: str) -> str:
             f"Model probabilities differ from the network's own by {found.change[0]:.3f} nats on average, {found.change[1]:.2f} at most."
         )
     return " ".join(parts)
+
+
+def _compared(one: Comparison) -> str:
+    """How groups or conditions were compared, and what came out."""
+    if one.frequencies:
+        groups = "; ".join(f"{group}, {counted(of.people, 'participant')}: {_shares(of)}" for group, of in one.frequencies.groups.items())
+        return (
+            f"Whether groups by {one.name} have frequencies of their own or common ones was judged by the evidence of both, equally"
+            f" probable beforehand: own ones have the probability {one.frequencies.probability:.3f}. Frequencies with"
+            f" {100 * next(iter(one.frequencies.groups.values())).interval:.0f} % intervals: {groups}."
+        )
+    assert one.same
+    return (
+        f"Whether people follow the same model in all conditions of {one.name} was judged by random effects over tuples of models, in two"
+        f" families (Rigoux et al. 2014): {_shares(one.same)}."
+    )
+
+
+def _shares(effects: RandomEffects) -> str:
+    """Frequencies with their intervals."""
+    rows = zip(effects.names, effects.frequencies, effects.low, effects.high, strict=True)
+    return ", ".join(f"{name} {100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f})" for name, share, low, high in rows)
 
 
 def between(counts: NDArray[np.intp]) -> str:
