@@ -929,3 +929,11 @@ def test_a_group_by_any_name_is_one_in_what_is_imported(tmp_path):
     found.to_table().to_csv(again, index=False)
     assert understand([again], THREE).groups.keys() == {"age_band"}
     assert understand([again], THREE).groups["age_band"].tolist() == found.groups["age_band"].tolist() == list(ages.values())
+
+
+@pytest.mark.parametrize("codes", ["block=Game 2,Game 1", "block=2,1"])
+def test_numbered_names_of_blocks_are_given_as_they_are_or_by_their_numbers(tmp_path, codes):
+    behavior = simulate(THREE)
+    rows = [(r["participant"], f"Game {2 - r['block']}", *list(r.values())[2:]) for r in rows_of(behavior)]
+    path = write(tmp_path / "a.csv", ["participant", "block", "trial", "choice", "reward"], rows)
+    assert_same(understand([path], THREE, TableSettings().with_options(codes=[codes])).behavior, behavior)

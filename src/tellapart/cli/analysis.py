@@ -36,7 +36,7 @@ def import_tables(
       tellapart import examples/bandit jspsych/*.json --out data.csv
     """
     plan = read_study(study)
-    keep_data(files + ([designs] if designs else []), out)
+    keep_data(files, designs, out)
     understood = read_people(plan, files, reading, designs, aloud=False)
     with written_whole(out) as table:
         understood.to_table().to_csv(table, index=False)
@@ -82,7 +82,7 @@ def analyse(
     plan, result = finished_run(study)
     settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
     page, where = out or run_folder(study).parent / "analysis.html", design_of(plan, design)
-    keep_data(data + ([designs] if designs else []), page, *possible_tables(page))
+    keep_data(data, designs, page, *possible_tables(page))
     check_writable(page)
     people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with progress_bar("analysing") as progress:

@@ -72,7 +72,7 @@ def posterior(
     if samples is not None and plan.goal == "discriminate":
         what = "The goal 'discriminate' is not about parameters: there are no draws."
         raise StudyError(what, got=f"--samples {samples}", fix="leave it out")
-    keep_data(data + ([designs] if designs else []), out, samples)
+    keep_data(data, designs, out, samples)
     people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with written_whole(out) as table, progress_bar("reading the data") as progress:
         known = result.posterior(people, where, draws, seed_of(plan, seed), progress)

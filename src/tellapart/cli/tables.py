@@ -61,12 +61,12 @@ def read_people(
     return understood
 
 
-def keep_data(files: list[Path], *outputs: Path | None) -> None:
-    """Refuse to write over the data that are read, or one output over another."""
+def keep_data(files: list[Path], designs: Path | None, *outputs: Path | None) -> None:
+    """Refuse to write over the data or the table of designs that are read, or one output over another."""
     from ..data.collect import data_files
     from ..errors import DataError
 
-    data = {file.resolve() for source in files for file in data_files(source)}
+    data = {file.resolve() for source in [*files, *([designs] if designs else [])] for file in data_files(source)}
     targets = [path.resolve() for path in outputs if path is not None]
     for number, target in enumerate(targets):
         if target in data:

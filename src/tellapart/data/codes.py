@@ -6,7 +6,6 @@ possible it is asked; where none is, the texts that do not fit are named.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import AbstractSet as Set
@@ -15,7 +14,7 @@ from typing import Mapping, Sequence
 from ..behavior import Field
 from ..errors import counted
 from .problems import Findings, some
-from .raw import number, plain
+from .raw import bare, endings, number, plain, same
 
 Says = frozenset[int | None]
 """What rows say that categories count from: {0} or {1}, with None if some of them do not say it."""
@@ -66,8 +65,8 @@ def find_coding(
 
 def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ...], first: Says, findings: Findings) -> Coding | None:
     """The coding that the user gave."""
-    wanted = {_same(text): float(i) for i, text in enumerate(given)}
-    other = [f"{text} ({counted(counts[text], 'time')})" for text in counts if _same(text) not in wanted]
+    wanted = {same(text): float(i) for i, text in enumerate(given)}
+    other = [f"{text} ({counted(counts[text], 'time')})" for text in counts if same(text) not in wanted]
     levels = 2 if field.kind == "binary" else field.levels or 1
     if len(wanted) < len(given):
         findings.mend(
@@ -81,7 +80,7 @@ def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ..
             what, f"--codes {field.name}=" + ",".join(f"TEXT{i}" for i in range(levels)) + "; --missing TEXT for a missed trial", where
         )
         return None
-    coding = Coding.of({text: wanted[_same(text)] for text in counts}, "as you said")
+    coding = Coding.of({text: wanted[same(text)] for text in counts}, "as you said")
     said = next((start for start in first if start is not None), None)
     numbers = {text: value for text in counts if (value := number(text)) is not None and field.kind == "categorical"}
     if said is not None and any(coding.numbers[text] != value - said for text, value in numbers.items()):
@@ -93,21 +92,10 @@ def _given(field: Field, column: str, counts: Counter[str], given: tuple[str, ..
 
 def words_of(field: Field, texts: Set[str], given: tuple[str, ...] | None) -> Set[str]:
     """Texts of a column that are values of a field though they would stand for nothing elsewhere, as "miss" does beside "hit"."""
-    words = {_same(word) for word in given or field.labels} - {""}
+    words = {same(word) for word in given or field.labels} - {""}
     if field.kind == "binary" and not given:
-        words |= {no for no, yes in NO_YES if yes in {_bare(text) for text in texts}}
-    return {text for text in texts if _same(text) in words}
-
-
-def _same(text: str) -> str:
-    """A text as codings compare it: numbers by value, words without case and brackets."""
-    value = number(text)
-    return f"{value:.15g}" if value is not None else _bare(text)
-
-
-def _bare(text: str) -> str:
-    """A word without the brackets and quotes that lists of keys leave around it."""
-    return re.sub(r"[\[\]'\"]", "", text).strip().lower()
+        words |= {no for no, yes in NO_YES if yes in {bare(text) for text in texts}}
+    return {text for text in texts if same(text) in words}
 
 
 def _categories(field: Field, column: str, counts: Counter[str], first: Says, findings: Findings) -> Coding | None:
@@ -206,9 +194,9 @@ def _binary(field: Field, column: str, values: Mapping[str, float], counts: Coun
 
 def _worded(field: Field, column: str, counts: Counter[str], first: Says, findings: Findings) -> Coding | None:
     """A coding of texts that are all words."""
-    bare = {text: _bare(text) for text in counts}
-    words, levels = set(bare.values()), 2 if field.kind == "binary" else field.levels or 1
-    labels = tuple(_bare(label) for label in field.labels)
+    word_of = {text: bare(text) for text in counts}
+    words, levels = set(word_of.values()), 2 if field.kind == "binary" else field.levels or 1
+    labels = tuple(bare(label) for label in field.labels)
     orders: list[tuple[str, ...]] = [labels] if labels else []
     orders += (
         [pair for pair in NO_YES if levels == 2] + [order for order in IN_ORDER if len(order) == levels] + [tuple("abcdefgh"[:levels])]
@@ -217,11 +205,9 @@ def _worded(field: Field, column: str, counts: Counter[str], first: Says, findin
         for form in (str, plain):  # "<" and ">", or words in other letters, have no plain form
             named, seen = [form(word) for word in order], {form(word) for word in words}
             if len(set(named)) == len(named) and len(seen) == len(words) and seen <= set(named):
-                return Coding.of({text: float(named.index(form(word))) for text, word in bare.items()}, "by its words")
-    ends = {text: re.fullmatch(r"(.*?)[ _-]?(\d+)", word) for text, word in bare.items()}
-    if all(ends.values()) and len({match.group(1) for match in ends.values() if match}) == 1:
-        values = {text: float(match.group(2)) for text, match in ends.items() if match}
-        return _numbered(field, column, values, counts, first, findings)
+                return Coding.of({text: float(named.index(form(word))) for text, word in word_of.items()}, "by its words")
+    if numbers := endings(words):
+        return _numbered(field, column, {text: numbers[word] for text, word in word_of.items()}, counts, first, findings)
     listed = some([f"{text} ({counted(counts[text], 'time')})" for text in counts], 8)
     if len(words) <= levels:
         order = tuple(sorted(words))

@@ -6,7 +6,6 @@ rows says it. What was assumed is told.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from .collect import FILE_PERSON
 from .problems import Findings, some
-from .raw import RawTable, number
+from .raw import RawTable, endings, number, same
 
 Indices = NDArray[np.intp]
 
@@ -88,13 +87,12 @@ def _labelled_blocks(table: RawTable, column: str, blocks: int, start: Start, fi
         findings.mend(f"The column '{column}' is empty in {len(empty)} rows.", "fill it in", some([table.place(int(row)) for row in empty]))
         return None
     values = {text: number(text) for text in dict.fromkeys(texts.tolist())}
-    ends = {text: re.fullmatch(r"(.*?)[ _-]?(\d+)", text) for text in values}
-    if {*values.values()} == {None} and len({match and match.group(1).lower() for match in ends.values()}) == 1:  # block1, block2, …
-        values = {text: float(match.group(2)) for text, match in ends.items() if match} or values
+    if {*values.values()} == {None}:  # block1, block2, …
+        values |= endings(values) or {}
     names = {text: text if value is None else f"{value:.15g}" for text, value in values.items()}  # 3 and 3.0 are one block
-    labels = list(dict.fromkeys(names.values()))
     if start.given:
         return _given_blocks(column, texts, names, start.given, blocks, findings)
+    labels = list(dict.fromkeys(names.values()))
     if all(value is not None for value in values.values()):
         labels = sorted(labels, key=float)
         found = {value or 0.0 for value in values.values()}
@@ -118,16 +116,21 @@ def _labelled_blocks(table: RawTable, column: str, blocks: int, start: Start, fi
 def _given_blocks(
     column: str, texts: NDArray[np.str_], names: dict[str, str], given: tuple[str, ...], blocks: int, findings: Findings
 ) -> Indices | None:
-    """Blocks by the texts that the user gave for them."""
-    plain = [text if (value := number(text)) is None else f"{value:.15g}" for text in given]
-    other = [name for name in dict.fromkeys(names.values()) if name not in plain]
-    if other or len(plain) > blocks or len(set(plain)) < len(plain):
+    """Blocks by the texts that the user gave for them, or by the numbers at the end of these.
+
+    Arguments:
+        names: Text to the number at its end, or to itself.
+    """
+    wanted = [same(text) for text in given]
+    place_of = {text: next((wanted.index(name) for name in (same(text), names[text]) if name in wanted), -1) for text in names}
+    other = [text for text, place in place_of.items() if place < 0]
+    if other or len(wanted) > blocks or len(set(wanted)) < len(wanted):
         where = f"also in the column: {some(other)}" if other else f"{some(given, 8)} for {blocks} blocks"
         fix = "--codes block=" + ",".join(f"TEXT{b}" for b in range(blocks)) + "; --rows COLUMN=TEXT for the rows that are trials"
         findings.mend(f"The codes given for block do not fit the column '{column}'.", fix, where)
         return None
     findings.understood("block", column, f"as you said: {some(given, 8)}")
-    return np.array([plain.index(names[text]) for text in texts], np.intp)
+    return np.array([place_of[text] for text in texts], np.intp)
 
 
 def _implied_blocks(

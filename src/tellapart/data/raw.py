@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,3 +77,23 @@ def number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def same(text: str) -> str:
+    """A text as codings compare it: numbers by value, words without case and the brackets and quotes that lists of keys leave."""
+    value = number(text)
+    return f"{value:.15g}" if value is not None else bare(text)
+
+
+def bare(text: str) -> str:
+    """A word without case, and without the brackets and quotes that lists of keys leave around it."""
+    return re.sub(r"[\[\]'\"]", "", text).strip().lower()
+
+
+def endings(words: Iterable[str]) -> dict[str, float] | None:
+    """The numbers of words that differ by the number at their end alone, as arm_1 and arm_2; None if they do not."""
+    ends = {word: re.fullmatch(r"(.*?)[ _-]?(\d+)", word) for word in words}
+    found = {word: match for word, match in ends.items() if match}
+    if len(found) < len(ends) or len({match.group(1).lower() for match in found.values()}) != 1:
+        return None
+    return {word: float(match.group(2)) for word, match in found.items()}

@@ -6,10 +6,11 @@ posterior. For a person with data y it says what the model, having seen the pers
 are averaged by their probabilities.
 
 People whom the models describe differ from their prediction, T(y) - E[T(y') | y], as simulated ones do. Those who are most like a person
-before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. Those of one
-model, averaged, are what it expects of a person, also of one who is unlike all of them, where a regression would go astray. So each
-person's p-value is the share of like simulated people who are as far from their predictions. A group is compared with the population of
-simulated people that comes nearest to it, see `population`.
+before, by the description of y, say how: their second data y' are new data of people like this one, and go the same way. So each
+person's p-value is the share of like simulated people who are as far from their predictions.
+
+What a single model expects of a person is what its simulated people who are most like them did in y', averaged: of somebody unlike all of
+them a regression goes astray. A group is compared with the population of simulated people that comes nearest to it, see `population`.
 
 References:
     Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies.

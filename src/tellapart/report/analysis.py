@@ -87,7 +87,7 @@ def write_analysis(
     with written_whole(page) as temporary:
         temporary.write_text(render(name, found, understood), "utf-8")
     for label, table in tables(found).items():
-        written.append(page.with_name(f"{page.stem}-{label}.csv"))
+        written.append(_table_of(page, label))
         with written_whole(written[-1]) as temporary:
             table.to_csv(temporary, index=False)
     for old in set(possible_tables(page)) - set(written):  # of an analysis that was here before, and had what this one has not
@@ -100,7 +100,11 @@ def write_analysis(
 
 def possible_tables(page: Path) -> list[Path]:
     """Where the tables of an analysis are written, as far as it has them."""
-    return [page.with_name(f"{page.stem}-{label}.csv") for label in TABLES]
+    return [_table_of(page, label) for label in TABLES]
+
+
+def _table_of(page: Path, label: str) -> Path:
+    return page.with_name(f"{page.stem}-{label}.csv")
 
 
 def tables(found: Analysis) -> dict[str, pd.DataFrame]:
