@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,24 @@ def threads_of_torch():
     before = count()
     yield
     assert count() <= before
+
+
+@pytest.fixture(autouse=True)
+def files_as_on_windows(monkeypatch):
+    """No file is replaced while this process has it open or mapped into memory: on Windows that fails."""
+    replace, maps = os.replace, Path("/proc/self/maps")
+
+    def in_use(path):
+        for descriptor in os.listdir("/proc/self/fd"):
+            with suppress(OSError):  # closed since it was listed
+                if os.readlink(f"/proc/self/fd/{descriptor}") == path:
+                    return True
+        return f" {path}\n" in maps.read_text()
+
+    def replace_if_free(source, target):
+        if in_use(os.path.realpath(target)):
+            raise PermissionError(f"{target} is in use, as Windows would say")
+        replace(source, target)
+
+    if maps.exists():
+        monkeypatch.setattr(os, "replace", replace_if_free)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all.
+"""Files that are written whole or not at all, and how their paths are written in commands.
 
 What is written goes to a temporary file beside the wanted one, which is then renamed in one step. Whoever reads the wanted
 file sees all of the old content or all of the new, never half, whatever stops the program.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
@@ -35,6 +37,11 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 def check_writable(path: str | Path) -> None:
     """Raise a `DataError` now if `path` cannot be written later."""
     _claim(Path(path).resolve()).unlink()
+
+
+def quoted(path: str | Path) -> str:
+    """A path as it is written in a command: in quotes if it has spaces, those that the shells of this system know."""
+    return subprocess.list2cmdline([str(path)]) if os.name == "nt" else shlex.quote(str(path))
 
 
 def _claim(target: Path) -> Path:

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Any, Sequence
 
 from numpy.typing import ArrayLike
 
 from .errors import RunError
+from .files import quoted
 from .folder import RunFolder, dumps
 from .information.estimate import InformationEstimate
 from .journal import FILE
@@ -58,7 +58,7 @@ class Run:
         Arguments:
             path: The folder; a temporary one if not given, which is gone when the run is.
         """
-        temporary = TemporaryDirectory(prefix="tellapart-") if path is None else None
+        temporary = TemporaryDirectory(prefix="tellapart-", ignore_cleanup_errors=True) if path is None else None
         run = cls(study, RunFolder(Path(temporary.name if temporary else path or "."), temporary))
         if fresh:
             run.folder.clear()
@@ -214,7 +214,7 @@ def _source_fingerprint(kind: type) -> str:
 
 def _design_command(run: Path) -> str:
     """What to type for a run; one that is not where the command line keeps it has a study that only its owner knows."""
-    return f"tellapart design {quote(str(run.parent)) if run.name == 'run' else 'STUDY'}"
+    return f"tellapart design {quoted(run.parent) if run.name == 'run' else 'STUDY'}"
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:

@@ -334,7 +334,8 @@ class Trainer:
 
         with safe_open(path, "pt") as file:
             state = json.loads(file.metadata()["trainer"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # copies: tensors that lie in the file would keep it open, and on Windows the next checkpoint could not replace it
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         if state["settings"].get("optimizer") != self.settings.optimizer:
             raise _made_otherwise(path)
         _set_weights(self.estimator, {name.removeprefix("weights."): t for name, t in tensors.items() if name.startswith("weights.")}, path)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from shlex import quote
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 from ..errors import StudyError, TellapartError, counted
+from ..files import quoted
 from ..progress import progress_bar
 from .frame import argument, command, option, show
 from .options import DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
@@ -152,7 +152,7 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
         blocks = counted(n * experiment.plan.task.blocks, "block")
         words += f"\nwarning: {len(late)} of {blocks} were not chosen but the planned ones: {late[0]}."
         words += " policy_seconds in serve.toml gives a policy more time."
-    show({**result, "doubts": experiment.doubts}, f"{words}\nnext: tellapart export {quote(str(study))} --simulated --out data.csv")
+    show({**result, "doubts": experiment.doubts}, f"{words}\nnext: tellapart export {quoted(study)} --simulated --out data.csv")
 
 
 def _show_links(experiment: Experiment, address: str) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import counted
-from ..files import written_whole
+from ..files import quoted, written_whole
 from ..progress import progress_bar
 from .frame import argument, command, option, show, stop
 from .options import DesignText, Participants, Seed, StudyPath, design_of, named_model, read_study, rng_of, run_folder, seed_of
@@ -54,7 +54,7 @@ def new(
     made = make_study(name, example, seed)
     made = sorted({*made, *write_texts(name)})
     result = {"folder": str(name), "example": example, "files": [str(file) for file in made]}
-    show(result, f"{', '.join(map(str, made))}\nnext: tellapart check {quote(str(name))}")
+    show(result, f"{', '.join(map(str, made))}\nnext: tellapart check {quoted(name)}")
 
 
 @command
@@ -99,8 +99,8 @@ def check(
     result |= {"findings": [asdict(finding) for finding in findings], "speed": {part.name: part.speed for part in checked[1:]}}
     seconds = None
     if all(part.quick for part in checked[1:]):  # of slow ones even a short try is long, and what they are told says how long
-        with TemporaryDirectory() as folder:
-            seconds = plan.search.seconds(Job(plan.task, plan.question, seed_of(plan, seed), Journal(folder)))
+        with TemporaryDirectory() as folder, closing(Journal(folder)) as journal:
+            seconds = plan.search.seconds(Job(plan.task, plan.question, seed_of(plan, seed), journal))
     result |= {"seconds": None if seconds is None else round(seconds)}
     lines = [f"The study '{plan.name}' is sound."]
     lines += [f"Goal: to learn {plan.question.in_words}. Task: {plan.task.name}. Models: {', '.join(names)}."]

@@ -11,7 +11,6 @@ import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any, Iterator, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from ..errors import StudyError
+from ..files import quoted
 from ..progress import Progress
 from ..run import Run, recommended
 from ..study import Study, study_file
@@ -92,7 +92,7 @@ def open_database(folder: Path, url: str | None = None, must_exist: bool = False
     url = url or sqlite_url(folder / PEOPLE)
     file = sqlite_file(url)
     if must_exist and file is not None and not file.is_file():
-        fix = f"serve the study first: tellapart serve {quote(str(folder))}; or say where its data are with --database"
+        fix = f"serve the study first: tellapart serve {quoted(folder)}; or say where its data are with --database"
         raise StudyError("Nobody has taken part in this study yet.", where=str(file), expected="the database of `tellapart serve`", fix=fix)
     return Database(url)
 

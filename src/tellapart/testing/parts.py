@@ -228,7 +228,7 @@ def check_search(search: Search, task: Task, question: Question, *, seed: int = 
     from ..journal import Journal
     from ..search.base import Found, Job
 
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows keeps a journal that is still open
         journals, heard = [Path(folder) / name for name in ("whole", "stopped")], _Stop(10**9)
         whole = _found(search, Job(task, question, seed, Journal(journals[0]), heard))
         for share in (0.1, 0.4, 0.7):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from shlex import quote
 from typing import Any, Sequence
 
 from ...errors import DataError, counted, nearest
+from ...files import quoted
 from ...run import recommended
 from ...study import Study, study_file
 from ...tasks.text import parse_design
@@ -49,7 +49,7 @@ def export_people(
         hint = (
             f"{'leave out' if simulated else 'give'} --simulated, for {counted(len(others), 'such participant')}"
             if others
-            else f"serve the study first: tellapart serve {quote(str(path))}{' --simulate 20' if simulated else ''}"
+            else f"serve the study first: tellapart serve {quoted(path)}{' --simulate 20' if simulated else ''}"
         )
         raise DataError("There are no data to export.", expected="simulated people" if simulated else "people", fix=hint)
     write = write_psychds if format == "psych-ds" else write_table
