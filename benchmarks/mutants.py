@@ -71,7 +71,8 @@ TESTS = {
     "tasks/screen.py": ("tasks", "bandits/test_bandit.py", "server/test_plan.py"),
     "models": ("models/test_agents.py",),
     "models/base.py": ("models/test_with_priors.py", "models/test_python.py", "exact/test_posteriors.py"),
-    "models/chance.py": ("test_testing.py",),
+    "models/chance.py": ("models/test_chance.py",),
+    "models/choices.py": ("models/test_choices.py",),
     "models/compiled.py": ("models/test_agents.py", "bandits/test_simulators.py"),
     "models/evidence.py": ("exact/test_evidence.py", "exact/test_posteriors.py", "models/test_with_priors.py"),
     "models/failures.py": ("models/test_python.py", "models/test_simulation.py", "test_journal.py"),
@@ -79,7 +80,7 @@ TESTS = {
     "models/kernel.py": ("models/test_agents.py", "bandits/test_bandits.py", "bandits/test_simulators.py"),
     "models/python.py": ("models/test_python.py",),
     "models/simulation.py": ("models/test_simulation.py", "models/test_python.py"),
-    "models/streams.py": ("bandits/test_simulators.py", "bandits/test_thompson.py"),
+    "models/streams.py": ("models/test_streams.py",),
     "models/symmetry.py": ("test_testing.py",),
     "models/with_priors.py": ("models/test_with_priors.py",),
 }
