@@ -47,7 +47,7 @@ TESTS = {
     "estimators/fresh.py": ("estimators/test_fresh.py", "search/test_unseen.py"),
     "estimators/likelihood.py": ("estimators/test_likelihood.py",),
     "information": ("exact",),
-    "search": ("search/test_amortized.py", "search/test_unseen.py"),
+    "search": ("search/test_finder.py", "search/test_amortized.py", "search/test_unseen.py"),
     "search/base.py": ("search/test_baseline.py", "search/test_unseen.py", "search/test_amortized.py", "test_display.py"),
     "search/climb.py": ("search/test_climb.py",),
     "search/learning.py": ("search/test_learning.py", "search/test_amortized.py", "networks/test_scale.py"),
