@@ -188,3 +188,31 @@ def test_given_designs_are_estimated_on_fresh_simulations(tmp_path):
     assert [estimate.nats for estimate in found] == [pytest.approx(0.4), pytest.approx(0.6)]
     assert [(n, seed[0]) for _, _, n, seed in asked] == [(300, 5)] * 2
     assert heard == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("simulations", [0, 10_000])
+def test_rounds_of_training_are_followed_by_surveys(tmp_path, monkeypatch, simulations):
+    """Training turns to where information is high from the third round on; the best of the last survey are the finalists."""
+    finder, learned, surveyed, plans = Finder(tmp_path, simulations=simulations, finalists=2), [], [], []
+
+    class Plan:
+        def __init__(self, *given):
+            plans.append(given)
+
+        def learn(self, number, focus, tell):
+            learned.append((number, None if focus is None else float(focus[0, 0, 0])))
+            return [float(number)]
+
+    def survey(number, good):
+        surveyed.append(None if good is None else float(good[0, 0, 0]))
+        return np.stack([np.full((2, 2), 0.1 * number + 0.01 * k) for k in range(4)])
+
+    monkeypatch.setattr("tellapart.search.amortized.Plan", Plan)
+    monkeypatch.setattr(finder, "_survey", survey)
+    monkeypatch.setattr(finder, "_report", lambda good, history: (good[:, 0, 0].tolist(), history))
+    assert finder.find() == (pytest.approx([0.3, 0.31]), [3.0])
+    assert learned == [(0, None), (1, None), (2, 0.1), (3, 0.2)]
+    assert surveyed == [None, 0.0, 0.1, 0.2]
+    estimator, job, steps, rate, batch, unfinished, budget, _ = plans[0]
+    assert (estimator, job, steps, rate) == (finder.estimator, finder.job, 40, estimator.learning_rate)
+    assert (batch, unfinished, budget) == (256, 0.2, round(0.55 * simulations))
