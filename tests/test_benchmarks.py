@@ -35,3 +35,15 @@ def test_all_are_listed_with_their_times():
     done = subprocess.run([sys.executable, FOLDER / "takes.py"], capture_output=True, text=True, check=True)
     assert all(f"\n{path.stem} " in done.stdout for path in BENCHMARKS)
     assert done.stdout.count(" Takes ") == len(BENCHMARKS)
+
+
+def test_every_module_with_mistakes_on_purpose_has_tests_that_exist():
+    tree = ast.parse((FOLDER / "mutants.py").read_text())
+    named = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+    settings = {name: ast.literal_eval(named[name]) for name in ("TESTS", "PARTS")}
+    tests, package = FOLDER.parent / "tests", FOLDER.parent / "src" / "tellapart"
+    assert [name for names in settings["TESTS"].values() for name in names if not (tests / name).exists()] == []
+    modules = [file for part in settings["PARTS"] for file in ([package / part] if part.endswith(".py") else (package / part).glob("*.py"))]
+    names = [str(module.relative_to(package)) for module in modules if module.name != "__init__.py"]
+    assert [name for name in names if not any(name.startswith(entry) for entry in settings["TESTS"])] == []
+    assert [entry for entry in settings["TESTS"] if not any(name.startswith(entry) for name in names)] == []

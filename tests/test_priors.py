@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tellapart import Beta, Categorical, Gamma, HalfNormal, Integers, LogNormal, ModelError, Normal, Uniform
-from tellapart.priors import medians, quantiles, sample_priors
+from tellapart.priors import medians, on_normal_scale, quantiles, sample_priors
 
 KNOWN = {
     Uniform(): stats.uniform(),
@@ -35,6 +35,24 @@ def test_agrees_with_scipy(prior, reference):
 def test_the_ends_of_a_prior_have_a_place_on_the_normal_scale(prior):
     ends = prior.to_normal([prior.low, prior.high])
     assert -9 < ends[0] < -8 < 8 < ends[1] < 9
+
+
+@pytest.mark.parametrize("prior", [*KNOWN, *LEVELS], ids=str)
+def test_the_normal_scale_ends_at_eight_standard_deviations(prior):
+    """What lies beyond, or in the outermost part of a level, is finite there and back."""
+    ends = prior.from_normal([-50.0, 50.0])
+    np.testing.assert_array_equal(ends, prior.quantile([np.finfo(float).eps, 1 - np.finfo(float).eps]))
+    there = prior.to_normal(ends, [0.0, 1.0])
+    assert -9 < there[0] < -7 < 7 < there[1] < 9
+
+
+@pytest.mark.parametrize("prior", LEVELS, ids=str)
+def test_the_quantile_at_the_end_of_a_step_is_its_level(prior):
+    ends = np.cumsum(prior.weights)[:-1]
+    np.testing.assert_array_equal(prior.quantile(ends), prior.levels[:-1])
+    np.testing.assert_array_equal(prior.quantile(np.nextafter(ends, 1.0)), prior.levels[1:])
+    np.testing.assert_array_equal(prior.quantile([0.0, 1.0]), prior.levels[[0, -1]])
+    np.testing.assert_array_equal(prior.cdf(prior.levels[0] - [0.0, 0.1]), [prior.weights[0], 0.0])
 
 
 def edges():
@@ -106,3 +124,13 @@ def test_several_at_once():
     np.testing.assert_allclose(points["p"], [0, 2], atol=1e-10)
     np.testing.assert_allclose(points["k"], [0, 1])
     assert all(np.isfinite(values).all() for values in points.values())
+    np.testing.assert_array_equal(quantiles({"u": Uniform(), "v": Uniform()}, np.array([[0.0, 1.0]]))["u"], [1e-12])
+    np.testing.assert_array_equal(quantiles({"u": Uniform(), "x": Normal()}, np.array([[0.0, 1.0]]))["x"], Normal().quantile([1 - 1e-12]))
+
+
+def test_several_on_the_normal_scale():
+    """A column for each in their order, levels in the middle of their steps; none for a model without parameters."""
+    priors = {"k": Categorical((0.2, 0.8)), "x": Normal(3, 2)}
+    columns = on_normal_scale(priors, {"x": np.array([3.0, 5.0, 1.0]), "k": np.array([0.0, 1.0, 1.0])}, 3)
+    np.testing.assert_allclose(columns, np.stack([stats.norm.ppf([0.1, 0.6, 0.6]), [0.0, 1.0, -1.0]], axis=1), atol=1e-12)
+    assert on_normal_scale({}, {}, 3).shape == (3, 0)

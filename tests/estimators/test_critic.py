@@ -181,3 +181,25 @@ def test_the_best_epoch_is_judged_on_simulations_that_did_not_choose_it():
     assert last.curve == best.curve
     assert last.information != best.information
     assert best.information.n == 300
+
+
+def test_pairs_are_scored_a_part_at_a_time(monkeypatch):
+    """As many at once as memory is thought to hold, one row at least; what comes out is the same."""
+    estimator, sizes = build(*ASKED, SMALL).eval(), []
+    estimator.pool = 20
+    batch = estimator.simulate(DESIGN, 7, np.random.default_rng(1))
+
+    def results():
+        with torch.no_grad():
+            bound, influence = estimator.measure(batch, 3)
+            draws = estimator.sample_theta(batch.inputs, 0, 30, np.random.default_rng(2))
+        return [part.numpy() for part in (bound, influence, draws)]
+
+    whole = results()
+    estimator.critic.register_forward_pre_hook(lambda module, given: sizes.append(given[0].shape[0] * given[1].shape[0]))
+    for pairs, largest, parts in ((50, 49, 1 + 4), (40, 40, 2 + 4), (1, 20, 7 + 7)):
+        monkeypatch.setattr("tellapart.estimators.critic.PAIRS", pairs)
+        sizes.clear()
+        for one, same in zip(results(), whole, strict=True):
+            np.testing.assert_allclose(one, same, rtol=1e-5)
+        assert (max(sizes), len(sizes)) == (largest, parts)

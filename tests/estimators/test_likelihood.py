@@ -3,6 +3,9 @@
 Where a test compares with a random spread it does so at 4.5 standard errors: 1 of 100,000 draws of the seeds would fail.
 """
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -181,3 +184,95 @@ def test_of_several_laws_each_has_an_equal_say_and_learns_as_it_would_alone():
     several.law = Readings(several.encoder.own, 0.0)  # neither better nor worse
     several.settle(lambda: several.simulate(DESIGN, 400, np.random.default_rng(5)))
     assert several.trust.item() == pytest.approx(2 / 3)
+
+
+@ta.model(name="hidden", parameters={"a": ta.Normal(), "b": ta.Normal()}, vectorised=True)
+def hidden(values, designs, rng, task):
+    return {"reading": (values["a"] + values["b"])[:, None, None] + rng.standard_normal((len(designs), task.blocks, task.trials))}
+
+
+NUISANCE = ta.Question((HiddenNumber(), hidden()), "both", about=("hidden-number.theta", "hidden.b"))
+
+
+@pytest.mark.parametrize("question", [BOTH, NUISANCE])
+def test_the_loss_is_that_of_the_posterior_and_its_gradient_also_that_of_laws_and_flows(question):
+    torch.manual_seed(4)
+    made = ta.LikelihoodEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))
+    batch = made.simulate(DESIGN, 30, np.random.default_rng(1))
+    summaries = made.encoder(batch.inputs)
+    posterior = made.posterior.loss_of(summaries, made._for_posterior(batch))
+    read = batch[: math.ceil(0.25 * 30)]
+    trials = 8 * 2  # of eight people, two each
+    expected = posterior - made.law(read.inputs, read.v, read.model).sum() / trials
+    for m in map(int, made.nuisance):
+        chosen = batch.model == m
+        expected = expected - made._flow(m).information(batch.v[chosen, : made.widths[m]], summaries[chosen]).sum() / 30
+    weights = [weight for weight in made.parameters() if weight.requires_grad]
+    loss = made.loss(batch)
+    assert loss.item() == pytest.approx(posterior.item(), abs=1e-6)
+    ours, theirs = (torch.autograd.grad(one, weights, retain_graph=True, allow_unused=True) for one in (loss, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or torch.allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("question", [ONE, BOTH, NUISANCE])
+def test_a_prior_of_which_a_share_cannot_be_simulated_is_denser(question):
+    made = estimator(question)
+    batch = made.simulate(DESIGN, 12, np.random.default_rng(1))
+    kept = torch.log(torch.tensor([0.5, 0.25])[: len(question.models)])
+    with torch.no_grad():
+        change = made.bound(replace(batch, kept=kept)) - made.bound(batch)
+    asked = torch.tensor([float(bool(made.asked[m])) for m in batch.model])
+    np.testing.assert_allclose(change, kept[batch.model] * asked, atol=1e-5)
+
+
+def test_people_are_weighed_some_at_a_time_and_come_back_in_their_order(monkeypatch):
+    made = estimator(TWO)
+    people = TWO.simulate(TASK, DESIGN, 50, np.random.default_rng(4))
+    inputs = made.inputs(people.behavior, DESIGN)
+    exact = ta.information.exact.model_probabilities(TASK, TWO, people.behavior, DESIGN)
+    for together in (2 * made.proposals * 20, 1):
+        monkeypatch.setattr(likelihood, "TOGETHER", together)
+        assert made._at_once == max(8, min(20, together))
+        with torch.no_grad():
+            ours, se = made.log_model_probabilities(inputs).exp(), made.log_evidence_se(inputs)
+            bound = made.bound(made.prepare(people))
+            z = estimator(ONE).sample_theta(inputs, 0, 5, np.random.default_rng(1))
+        assert (ours.shape, se.shape, bound.shape, z.shape) == ((50, 2), (50, 2), (50,), (5, 50, 1))
+        assert np.abs(ours.numpy() - exact).max() < 0.2
+        assert np.corrcoef(bound, np.log(exact[np.arange(50), people.model] / np.array(TWO.prior)[people.model]))[0, 1] > 0.9
+
+
+def test_proposals_are_drawn_from_the_flows_of_all():
+    """Of an untrained flow, which is near the prior; a model without parameters has one that is empty."""
+    made = estimator(BOTH)
+    behavior = ta.Behavior({"reading": np.zeros((3, 1, 2))})
+    theta, nothing = made.propose(behavior, DESIGN, 400, np.random.default_rng(1))
+    assert (theta.shape, nothing.shape) == ((1200, 1), (1, 0))
+    again, _ = made.propose(behavior, DESIGN, 400, np.random.default_rng(1))
+    np.testing.assert_array_equal(theta, again)
+    assert len(np.unique(theta)) == 1200
+    with torch.no_grad():
+        flows = made.posterior.head(0).sample(made.encoder(made.inputs(behavior, DESIGN)), 4000, torch.Generator().manual_seed(5))
+    assert stats.ks_2samp(theta[:, 0], flows.flatten().numpy()).pvalue > 1e-4
+
+
+def test_around_a_trained_posterior_only_laws_and_nuisance_are_learned():
+    torch.manual_seed(1)
+    trained = ta.PosteriorEstimator(NUISANCE, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8)).eval()
+    before = torch.random.get_rng_state()
+    made = ta.LikelihoodEstimator.around(trained, 3)
+    assert torch.equal(before, torch.random.get_rng_state())
+    learned = {name.split(".")[0] for name, weight in made.named_parameters() if weight.requires_grad}
+    assert learned == {"law", "nuisance"}
+    batch = trained.simulate(DESIGN, 10, np.random.default_rng(1))
+    with torch.no_grad():
+        assert torch.allclose(made.posterior.log_model_probabilities(batch.inputs), trained.log_model_probabilities(batch.inputs))
+    again = ta.LikelihoodEstimator.around(made, 9)
+    assert again is not made
+    assert all(torch.equal(one, other) for one, other in zip(again.state_dict().values(), made.state_dict().values(), strict=True))
+    assert ta.LikelihoodEstimator.corrects(trained)
+    assert ta.LikelihoodEstimator.corrects(ta.PosteriorEstimator(ONE, trained.encoder))
+    only_b = ta.Question((hidden(),), "estimate", about=("hidden.b",))
+    assert not ta.LikelihoodEstimator.corrects(ta.PosteriorEstimator(only_b, trained.encoder))

@@ -74,3 +74,10 @@ def test_parts_are_put_together_in_order():
     assert whole.values.tolist() == [*VALUES, *(VALUES + 1)]
     assert whole.correct.tolist() == [True] * 3 + [False] * 5 + [True] * 2
     assert (whole.failed, whole.kind, whole.prior, whole.influence) == (3, "lower bound", PRIOR, None)
+
+
+def test_rows_of_a_table_have_the_meaning_first():
+    known = [("information", "1.000 ± 0.250 nats (exact)"), ("rests on", "9,000 simulated participants")]
+    assert InformationEstimate(1.0, 0.25, "exact", 9000).rows() == known
+    failed = InformationEstimate(1.0, 0.25, "exact", 9000, 0.8, 0.01, 1234).rows()
+    assert failed == [("recognises", "the model of 80 of 100 people"), *known, ("could not be simulated", "1,234")]

@@ -142,3 +142,13 @@ def test_a_model_without_likelihood_is_named():
 def test_questions_that_make_no_sense(models, goal, n, message):
     with pytest.raises(StudyError, match=message):
         information(models, goal, "0.2,0.5,0.8", n)
+
+
+@pytest.mark.parametrize("n", [5, 6.5, True])
+def test_each_model_needs_two_participants(n):
+    with pytest.raises(StudyError, match="a whole number, 6 or more"):
+        information(ALL, "discriminate", "0.2,0.5,0.8", n, trials=2)
+
+
+def test_two_participants_of_each_model_are_enough():
+    assert information(ALL, "discriminate", "0.2,0.5,0.8", 6, trials=2).n == 6

@@ -7,6 +7,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.information.estimate import Pointwise
+from tellapart.search import climb as climbing
 from tellapart.search.climb import alternatives, apart, climb
 from tellapart.tasks.sampling import sample
 from tellapart.tasks.scaling import to_unit
@@ -74,3 +75,93 @@ def test_designs_that_are_nearly_alike_count_once():
     space = space_of(1, 2)
     designs = np.array([[[0.5, 0.5]], [[0.52, 0.5]], [[0.9, 0.5]]])
     assert apart(space, designs) == [0, 2]
+
+
+def test_alternatives_are_of_four_kinds():
+    """Of 64: 24 with one value moved, 16 moved a little, 16 anywhere, 8 like a block. Shares of 16 draws, within 4.5 standard errors."""
+    space = space_of(3, 400)
+    design = np.random.default_rng(0).uniform(0.3, 0.7, (3, 400))
+    few, little, anywhere, like = [], [], [], []
+    for seed in range(100, 116):
+        others = alternatives(space, design, 1, 1e-3, np.random.default_rng(seed))
+        assert len(others) == 64
+        np.testing.assert_array_equal(others[:, [0, 2]], np.broadcast_to(design[[0, 2]], (64, 2, 400)))
+        row, away = others[:, 1], np.abs(others[:, 1] - design[1])
+        one = (away > 1e-12).sum(1) == 1
+        few.append(row[one][away[one] > 1e-12])
+        near = np.stack([np.abs(row - block).max(1) for block in design], 1) < 6e-3
+        little += [away[~one & near[:, 1]]]
+        anywhere.append(row[~one & ~near.any(1)])
+        like.append((np.abs(row[:, None] - design).max(2) < 6e-3)[~one][:, [0, 2]])
+        assert one.sum() == 24
+        assert (~one & ~near.any(1)).sum() == 16
+        assert near[~one].any(1).sum() == 24
+
+    def share(found, expected):
+        assert abs(found.mean() - expected) < 4.5 * np.sqrt(expected * (1 - expected) / found.size)
+
+    single, wild = np.concatenate(few), np.concatenate(anywhere)
+    share((single == 0) | (single == 1), 0.3)
+    share(np.isin(wild, (0.0, 1.0)), 0.25)
+    share(wild[np.isin(wild, (0.0, 1.0))], 0.5)
+    inside = wild[~np.isin(wild, (0.0, 1.0))]
+    assert abs(inside.mean() - 0.5) < 4.5 * np.sqrt(1 / 12 / inside.size)
+    share(np.concatenate(like).any(1), 8 * 2 / 3 / 40)  # of the 40 that are not of the first kind
+    # sizes: 16 moved by the width, and a third of 8 by three tenths of it
+    sizes = np.concatenate(little)
+    assert np.sqrt(np.mean(sizes**2)) / 1e-3 == pytest.approx(np.sqrt((16 + 8 / 3 * 0.09) / (16 + 8 / 3)), rel=0.03)
+
+
+def test_where_nothing_else_is_possible_the_design_itself_comes_back():
+    only = ta.Constraint("there is one design", lambda designs: np.full_like(designs, 0.5))
+    space = space_of(2, 1, constraints=[only])
+    np.testing.assert_array_equal(alternatives(space, np.full((2, 1), 0.5), 0, 0.2, np.random.default_rng(0)), np.full((1, 2, 1), 0.5))
+
+
+def test_looks_and_races_have_their_participants_and_a_second_idle_pass_is_the_last(monkeypatch):
+    space, calls, widths, plain = space_of(2, 2), [], [], climbing.alternatives
+
+    def spied(space, design, block, width, rng):
+        widths.append(width)
+        return plain(space, design, block, width, rng)
+
+    def flat(designs, n):
+        calls.append((len(designs), n))
+        return [Pointwise(np.zeros(n), MODEL[:n], PRIOR, "lower bound")] * len(designs)
+
+    monkeypatch.setattr(climbing, "alternatives", spied)
+    for passes in (1, 2, 6):
+        calls.clear()
+        widths.clear()
+        top = climb(flat, space, np.full((2, 2), 0.5), np.random.default_rng(1), passes, 40, 300)
+        done = min(passes, 2)
+        assert top.gains == (0.0,) * done
+        np.testing.assert_allclose(widths, [0.25, 0.25, 0.15, 0.15][: 2 * done])
+        assert calls[0] == (1, 300)
+        assert calls[2::2] == [(3, 300)] * 2 * done
+        assert [n for _, n in calls[1::2]] == [40] * 2 * done
+        assert top.tried == sum(count for count, _ in calls[1::2])
+
+
+@pytest.mark.parametrize(("gain", "replaced"), [(0.9, False), (1.1, True)])
+def test_a_design_is_replaced_by_one_that_wins_by_more_than_a_standard_error(gain, replaced, monkeypatch):
+    """Of three that race, the best that does, and after it only what is better still; what is gained is what the race saw."""
+    space, others = space_of(1, 1), np.array([[[0.1]], [[0.2]], [[0.3]], [[0.4]]])
+    noise = np.tile([-1.0, 1.0], 50)
+    se = noise.std(ddof=1) / np.sqrt(100)
+    worth = {0.5: 0.0, 0.1: -5.0, 0.2: gain * se, 0.3: 0.2 * gain * se, 0.4: 0.1 * gain * se}
+
+    def estimate(designs, n):
+        return [Pointwise(worth[float(d[0, 0])] + (noise if d[0, 0] != 0.5 else 0.0 * noise), MODEL[:100], PRIOR, "exact") for d in designs]
+
+    monkeypatch.setattr(climbing, "alternatives", lambda *given: others)
+    top = climb(estimate, space, np.array([[0.5]]), np.random.default_rng(1), 1, 100, 100)
+    assert top.design.item() == (0.2 if replaced else 0.5)
+    assert (top.tried, top.gains) == (4, (pytest.approx(gain * se if replaced else 0.0),))
+
+
+def test_how_far_is_apart():
+    space = ta.DesignSpace(1, [ta.Variable("x", 0, 100)])
+    designs = np.array([[[50.0]], [[54.0]], [[56.0]], [[10.0]], [[60.0]]])
+    assert apart(space, designs) == [0, 2, 3]
+    assert apart(space, designs, 0.01) == [0, 1, 2, 3, 4]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from spaces import COUNT, SPACES, each_space
 
-from tellapart import DesignError, StudyError, Symmetry, Variable
+from tellapart import DesignError, DesignSpace, StudyError, Symmetry, Variable, increasing
 from tellapart.tasks.sampling import sample
 from tellapart.tasks.text import parse_design
 
@@ -93,3 +93,30 @@ def test_variables_that_make_no_sense(make):
 
 def test_what_variables_take():
     np.testing.assert_array_equal(COUNT.allows(np.array([-1, 0, 3, 3.5, 20, 21])), [False, True, True, False, True, False])
+
+
+def test_rounding_is_a_share_of_the_range():
+    """A design may break a rule by two thousandths of the range, however wide it is; it is then taken for the one that obeys."""
+    for width in (0.01, 364.0):
+        variable = Variable("x", 0, width)
+        space = DesignSpace(2, [variable], constraints=[increasing([variable], "x", 2)])
+        almost, too_far = (np.array([[0.5 + share], [0.5]]) * width for share in (0.0019, 0.0021))
+        np.testing.assert_allclose(space.check(almost), np.sort(almost, axis=0))
+        assert space.check_many(almost[None], 1).shape == (1, 2, 1)
+        for design in (too_far, np.stack([almost, too_far])):
+            with pytest.raises(DesignError, match="breaks a rule"):
+                space.check_many(design, 2)
+
+
+def test_a_design_of_categories_and_one_with_edges():
+    """Values at both ends belong to a range; categories are numbered from 0."""
+    frame = Variable("frame", categories=["gain", "loss", "mixed"])
+    assert (frame.low, frame.high, frame.kind, frame.categories) == (0.0, 2.0, "categorical", ("gain", "loss", "mixed"))
+    np.testing.assert_array_equal(Variable("x", -1, 2).allows(np.array([-1.1, -1.0, 0.3, 2.0, 2.1])), [False, True, True, True, False])
+    space = SPACES["kinds"]
+    assert (space.shape, space.names) == ((2, 4), ("delay", "trials", "frame", "items"))
+    with pytest.raises(DesignError, match=r"block 1, trials \(counted from 0\)"):
+        space.check([[1, 0, 0, 1], [365, 21, 2, 1000]])
+    np.testing.assert_array_equal(space.check([[1, 0, 0, 1], [365, 20, 2, 1000]]), [[1, 0, 0, 1], [365, 20, 2, 1000]])
+    with pytest.raises(DesignError, match="trials"):  # the second of three is the wrong one
+        space.check_many([[[1, 0, 0, 1]] * 2, [[1, 21, 0, 1]] * 2, [[1, 0, 0, 1]] * 2], 3)

@@ -43,3 +43,14 @@ def test_what_cannot_be_read(text, message):
     with pytest.raises(DesignError) as error:
         parse_design(SPACES["kinds"], text)
     assert all(words in str(error.value) for words in message), str(error.value)
+
+
+def test_designs_that_do_not_fit_can_be_written_too():
+    """Messages about wrong designs show them: values without a variable, and numbers that no category has, stay numbers."""
+    assert format_design(SPACES["arms"], [[0.1, 0.2, 0.3, 0.45678]]) == "0.1,0.2,0.3,0.457"
+    assert format_design(SPACES["kinds"], [[7, 3, 3, 10], [7, 3, -1, 10], [7, 3, 0.5, 10], [7, 3, 2, 10]]).split("; ") == [
+        "7,3,3,10",
+        "7,3,-1,10",
+        "7,3,0.5,10",
+        "7,3,mixed,10",
+    ]

@@ -3,6 +3,9 @@
 The verdicts of the first tests are at a false-alarm rate of 1e-4, so that is how often a right posterior would fail here by chance.
 """
 
+from itertools import product
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -13,10 +16,12 @@ from scipy.stats import binom, norm
 from tellapart import AEG, Question
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
-from tellapart.validation.calibration import calibration, foretell
-from tellapart.validation.model_calibration import calibrate_models, noticeable, reliability, surprise
+from tellapart.validation import calibration as calibrating
+from tellapart.validation.calibration import Calibration, calibration, foretell
+from tellapart.validation.model_calibration import _tempered, calibrate_models, noticeable, reliability, surprise, zero_of
 from tellapart.validation.participants import take_part
 from tellapart.validation.rank_calibration import (
+    _word,
     calibrate_ranks,
     distances,
     normal_score,
@@ -342,3 +347,194 @@ def test_what_is_foretold_is_learned_from_other_participants():
     assert np.corrcoef(foretell(statistics, residuals)[:, 0], residuals[200:, 0])[0, 1] > 0.99
     changed = np.concatenate([residuals[:200], rng.standard_normal((200, 1))])
     assert np.array_equal(foretell(statistics, changed), foretell(statistics, residuals))
+
+
+# arithmetic on a few numbers
+
+
+def test_ranks_and_distances_one_by_one():
+    rng = np.random.default_rng(0)
+    truth, draws = rng.standard_normal((4, 2)), rng.standard_normal((4, 6, 2))
+    ranks = ranks_among(truth[:, 0], draws[:, :, 0], rng)
+    assert ranks.tolist() == [sum(draw < value for draw in row) for value, row in zip(truth[:, 0], draws[:, :, 0], strict=True)]
+    own, others = distances(truth, draws)
+    for n in range(4):
+        points = np.concatenate([truth[n : n + 1], draws[n]])
+        inverse = np.linalg.inv(np.cov(points.T, ddof=0))
+        far = [(point - points.mean(0)) @ inverse @ (point - points.mean(0)) for point in points]
+        np.testing.assert_allclose([own[n], *others[n]], far, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("draws", "points"), [(119, 40), (9, 10), (2, 3), (12, 13), (46, 47), (39, 40), (79, 40)])
+def test_ranks_are_looked_at_where_their_number_can_be_divided(draws, points):
+    found = calibrate_ranks(np.arange(draws + 1), draws, 0.1)
+    np.testing.assert_allclose(found.points, np.arange(1, points) / points)
+    np.testing.assert_allclose(found.difference, 0, atol=1e-12)  # one of each rank
+    assert (found.n, found.verdict, found.outside) == (draws + 1, "no error found", False)
+
+
+def test_numbers_of_a_calibration_of_ranks():
+    ranks = np.array([0, 0, 1, 3, 4, 4, 4, 9, 9, 2])
+    found = calibrate_ranks(ranks, 9, 0.05, "m", "p")
+    u = (ranks + 0.5) / 10
+    np.testing.assert_allclose(found.difference, [np.mean(ranks < k) - k / 10 for k in range(1, 10)])
+    low, high = uniform_band(10, 10, 0.025)
+    np.testing.assert_allclose(found.low, low / 10 - np.arange(1, 10) / 10)
+    np.testing.assert_allclose(found.high, high / 10 - np.arange(1, 10) / 10)
+    assert found.levels == (0.5, 0.8, 0.9, 0.95)
+    assert found.coverage == tuple(np.mean([abs(one - 0.5) <= c / 2 for one in u]) for c in found.levels)
+    np.testing.assert_allclose(found.coverage_se, [np.sqrt(c * (1 - c) / 10) for c in found.levels])
+    even = (np.arange(10) + 0.5) / 10
+    scores = normal_score(u.mean(), even, 10), normal_score(((u - 0.5) ** 2).mean(), (even - 0.5) ** 2, 10)
+    assert found.p == pytest.approx(min(1, 8 * norm.sf(max(map(abs, scores)))))
+    assert found.noticed == noticeable_widths(10, float(norm.isf(0.05 / 8)))
+    assert (found.model, found.parameter, found.by) == ("m", "p", "value")
+
+
+@pytest.mark.parametrize(
+    ("by", "spread", "place", "outside", "word"),
+    [
+        ("value", 2.0, -2.0, False, "no error found"),
+        ("value", 2.0, 2.0, True, "misshapen"),
+        ("value", 2.1, 3.0, False, "overconfident"),
+        ("value", -2.1, 3.0, False, "underconfident"),
+        ("value", 1.0, -2.1, False, "shifted"),
+        ("statistics", 2.1, 0.0, False, "incomplete"),
+        ("statistics", 0.0, 2.0, False, "no error found"),
+        ("distance", 3.0, 2.0, False, "misshapen"),
+        ("distance", 0.0, 2.1, False, "overconfident"),
+        ("distance", 0.0, -2.1, False, "underconfident"),
+    ],
+)
+def test_the_word_for_what_was_found(by, spread, place, outside, word):
+    assert _word(by, spread, place, outside, 2.0) == word
+
+
+def test_the_probability_of_leaving_a_band_by_counting_all_cases():
+    """Three ranks in four parts: 64 cases, all as probable."""
+    for low, high in (([0, 1, 1], [1, 2, 3]), ([0, 0, 0], [3, 3, 3]), ([0, 0, 2], [2, 3, 3])):
+        left = 0
+        for places in product(range(4), repeat=3):
+            below = [sum(place < k for place in places) for k in (1, 2, 3)]
+            left += any(not lo <= count <= hi for lo, count, hi in zip(low, below, high, strict=True))
+        assert probability_outside(3, 4, np.array(low), np.array(high)) == pytest.approx(left / 64)
+
+
+def test_unusual_averages_are_symmetric_and_usual_ones_are_zero():
+    values = (np.arange(20) + 0.5) / 20
+    assert normal_score(0.5, values, 30) == pytest.approx(0, abs=1e-9)
+    assert normal_score(0.7, values, 30) == pytest.approx(-normal_score(0.3, values, 30))
+    near = normal_score(0.5005, values, 30)
+    assert near == pytest.approx(0.0005 / values.std() * np.sqrt(30), rel=1e-3)
+
+
+def test_tempered_scores_by_summing_over_models():
+    q = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
+    for t in (-0.5, 0.0, 2.0):
+        total, mean, variance = _tempered(np.log(q), t)
+        logs, means, variances = [], [], []
+        for row in q:
+            weights = row ** (1 + t)
+            p = weights / weights.sum()
+            logs.append(np.log((row * row**t).sum()))
+            means.append((p * np.log(row)).sum())
+            variances.append((p * np.log(row) ** 2).sum() - means[-1] ** 2)
+        assert (total, mean, variance) == (pytest.approx(sum(logs)), pytest.approx(sum(means)), pytest.approx(sum(variances)))
+
+
+@pytest.mark.parametrize("root", [-300.0, -1.0, 0.3, 5000.0])
+def test_zeros_are_found_on_either_side_or_far_out(root):
+    assert zero_of(lambda t: t - root) == pytest.approx(root)
+    assert zero_of(lambda t: np.tanh(t) - 2.0) > 1e5
+    assert zero_of(lambda t: np.tanh(t) + 2.0) < -1e5
+
+
+def test_reliability_by_hand():
+    q = np.array([[0.1, 0.9], [0.15, 0.85], [0.5, 0.5], [1.0, 0.0]])
+    bins, error, usual = reliability(q, np.array([1, 0, 0, 0]), 2, np.random.default_rng(0), draws=4000)
+    low, high = bins
+    assert ((low.low, low.high, low.n), (high.low, high.high, high.n)) == ((0.0, 0.5, 3), (0.5, 1.0, 5))
+    assert (low.predicted, low.observed) == (pytest.approx(0.25 / 3), pytest.approx(1 / 3))
+    assert (high.predicted, high.observed) == (pytest.approx(3.75 / 5), pytest.approx(3 / 5))
+    assert low.se == pytest.approx(np.sqrt(0.09 + 0.1275) / 3)
+    assert error == pytest.approx((abs(0.25 - 1) + abs(3.75 - 3)) / 8)
+    # what happens in the lower bin is that nobody, one or both of the first two are of the less probable model
+    chances = {0: 0.9 * 0.85, 1: 0.1 * 0.85 + 0.9 * 0.15, 2: 0.1 * 0.15}
+    assert usual == pytest.approx(sum(chance * 2 * abs(0.25 - count) / 8 for count, chance in chances.items()), abs=0.005)
+    assert [b.n for b in reliability(q, np.array([1, 0, 0, 0]), 10, np.random.default_rng(0))[0]] == [1, 2, 2, 1, 2]
+
+
+@pytest.mark.parametrize(("models", "foretold", "questions"), [(2, False, 2), (2, True, 3), (3, False, 4), (3, True, 5)])
+def test_the_level_is_shared_by_all_questions(monkeypatch, models, foretold, questions):
+    """What is asked, and how p-values and limits are multiplied by the number of questions."""
+    asked, given = [], {}
+
+    def surprise(log_q, values, model, rng):
+        asked.append((len(log_q), values))
+        return (-0.5 if len(asked) == 1 else 0.1), 0.3 / 2 ** len(asked)
+
+    monkeypatch.setattr("tellapart.validation.model_calibration.surprise", surprise)
+    monkeypatch.setattr("tellapart.validation.model_calibration.noticeable", lambda log_q, level: given.update(level=level))
+    log_q = np.log(np.random.default_rng(0).dirichlet([1] * models, 8))
+    seen = np.ones((3, models)) if foretold else None
+    last = 0.3 / 2**questions
+    for level, word in ((last * questions * 0.99, "no error found"), (last * questions * 1.01, "incomplete" if foretold else "shifted")):
+        asked.clear()
+        found = calibrate_models(np.zeros(8, np.intp), log_q + 3.0, level, np.random.default_rng(1), seen)
+        assert found.verdict == word
+        assert [n for n, _ in asked] == [8] * (questions - foretold) + [3] * foretold
+        np.testing.assert_allclose(asked[0][1], log_q)
+        assert all((values == np.eye(models)[k]).all() for k, (_, values) in enumerate(asked[1 : questions - foretold]))
+        assert given["level"] == pytest.approx(level / questions)
+        assert (found.p, found.exponent, found.n) == (pytest.approx(questions * last), 0.5, 8)
+        assert found.exponent_se == pytest.approx(1 / np.sqrt(_tempered(log_q, -0.5)[2]))
+
+
+def test_what_is_foretold_by_plain_ridge_regression():
+    rng = np.random.default_rng(1)
+    statistics, residuals = rng.standard_normal((40, 3)) * [1, 5, 0.2] + [0, 3, 1], rng.standard_normal((40, 2))
+    first, mean, sd = statistics[:20], statistics[:20].mean(0), statistics[:20].std(0)
+    z = (first - mean) / sd
+    weights = np.linalg.inv(z.T @ z + (3 + 1.0) * np.eye(3)) @ z.T @ residuals[:20]
+    np.testing.assert_allclose(foretell(statistics, residuals), (statistics[20:] - mean) / sd @ weights)
+
+
+@pytest.mark.parametrize(("about", "questions"), [(("aeg.phi",), 2), (("aeg.epsilon", "aeg.phi"), 4)])
+def test_each_question_about_parameters_has_its_share_of_the_level(monkeypatch, about, questions):
+    levels, plain = [], calibrating.calibrate_ranks
+
+    def spied(ranks, draws, level, *more, **by):
+        levels.append(level)
+        return plain(ranks, draws, level, *more, **by)
+
+    monkeypatch.setattr(calibrating, "calibrate_ranks", spied)
+    rng = np.random.default_rng(4)
+    found = calibration(take_part(exact("estimate", about=about), DESIGN, 60, rng, draws=19), rng, 0.12)
+    np.testing.assert_allclose(levels, 0.12 / questions)
+    assert len(levels) == questions
+    assert (found.n, found.false_alarm) == (60, 0.12)
+
+
+def test_complaints_name_what_is_wrong():
+    def part(by, verdict):
+        return SimpleNamespace(model="m", parameter="p", by=by, verdict=verdict)
+
+    fine = "no error found"
+    whole = Calibration(
+        9,
+        1e-3,
+        SimpleNamespace(verdict="shifted"),
+        (part("value", "overconfident"), part("distance", "misshapen"), part("statistics", fine)),
+    )
+    assert whole.complaints == (
+        "model probabilities are shifted",
+        "the posterior of m.p is overconfident",
+        "the joint posterior of m is misshapen",
+    )
+    assert not whole.sound
+    incomplete = Calibration(9, 1e-3, SimpleNamespace(verdict="incomplete"), (part("statistics", "incomplete"),))
+    assert incomplete.complaints == (
+        "model probabilities leave out what plain statistics of the data tell",
+        "the posterior of m leaves out what plain statistics of the data tell",
+    )
+    assert Calibration(9, 1e-3, None, (part("value", fine),)).sound

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 from evidence import DESIGN, TASK, exact
+from scipy import stats
 
 import tellapart as ta
 from tellapart.information.between import information_between
 from tellapart.networks.sequence import SequenceEncoder
-from tellapart.training import Stream, Trainer, TrainingSettings
-from tellapart.validation.reader import read_independently, readable
+from tellapart.training import Stream, Trainer, TrainingSettings, with_missing
+from tellapart.validation.reader import _gain, _Reader, read_independently, readable
 
 SIDES = ta.BernoulliBandit(arms=3, blocks=2, trials=25)
 FAIR = np.full((2, 3), 0.5)
@@ -109,3 +110,77 @@ def test_only_posteriors_that_are_flows_or_about_models_can_be_read():
     assert readable(ta.PosteriorEstimator(question, encoder))
     assert not readable(ta.NWJEstimator(question, encoder))
     assert readable(ta.NWJEstimator(ta.Question((ta.AEG(), ta.WSLTS())), encoder))
+
+
+# by hand
+
+
+def reader_of(question=None):
+    torch.manual_seed(0)
+    question = question or ta.Question((ta.WSLTS(), ta.AEG()), "both")
+    estimator = ta.PosteriorEstimator(question, ta.HistoryEncoder(HAND)).eval()
+    people = question.simulate(HAND, [[0.2, 0.8], [0.7, 0.4]], 12, np.random.default_rng(1))
+    people = with_missing(people, 0.7, np.random.default_rng(2))
+    return estimator, people, _Reader(estimator, people, units=3, width=5)
+
+
+HAND = ta.BernoulliBandit(arms=2, blocks=2, trials=4)
+
+
+def test_what_a_reader_sees():
+    """Fields on their scale where they were recorded, the design, and whether a trial was."""
+    _, people, reader = reader_of()
+    raw, mask = reader._raw(people).astype(np.float64), people.behavior.mask
+    np.testing.assert_allclose(reader.centre, raw[mask].mean(0))
+    np.testing.assert_allclose(reader.scale, raw[mask].std(0))
+    seen = reader._inputs(people).numpy()
+    fields = raw.shape[-1]
+    assert reader.fields == fields
+    np.testing.assert_allclose(seen[..., :fields], np.where(mask[..., None], (raw - reader.centre) / reader.scale, 0.0), atol=1e-5)
+    np.testing.assert_array_equal(seen[..., -1], mask)
+    assert seen.shape[-1] == reader.recurrent.input_size
+    assert (np.ptp(seen[..., fields:-1], axis=(0, 2)) == 0).all()  # one design for all, the same at all trials
+    reader.scale = reader.scale * 1e-3
+    assert np.abs(reader._inputs(people).numpy()[..., :fields]).max() == 6.0  # nothing is very far out
+
+
+def test_the_summary_of_a_reader():
+    """Averages over recorded trials of what the network and the fields say, and of what follows what."""
+    _, people, reader = reader_of()
+    inputs = reader._inputs(people)
+    with torch.no_grad():
+        hidden = reader.recurrent(inputs.reshape(24, 4, -1))[0].reshape(12, 2, 4, 6)
+        for n in range(12):
+            there = inputs[n, :, :, -1]
+            total = max(float(there.sum()), 1.0)
+            averages = [sum(there[b, t] * values[n, b, t] for b in range(2) for t in range(4)) for values in (hidden, inputs)]
+            raw = torch.cat([inputs[n, :, :, : reader.fields], there[..., None]], -1) * there[..., None]
+            pairs = sum(torch.outer(raw[b, t], raw[b, t - 1]) for b in range(2) for t in range(1, 4))
+            summary = torch.cat([*averages, pairs.flatten()]) / total
+            expected = torch.nn.functional.silu(reader.first(summary))
+            assert torch.allclose(reader(people)[n], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("question", [None, ta.Question((ta.WSLTS(), ta.AEG())), ta.Question((ta.AEG(),), "estimate")])
+def test_a_reader_begins_with_the_answer_of_the_estimator_and_its_gain_is_a_log_ratio(question):
+    estimator, people, reader = reader_of(question)
+    with torch.no_grad():
+        np.testing.assert_allclose(_gain(estimator, reader, people), 0, atol=1e-5)
+    torch.manual_seed(5)
+    for weight in reader.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    batch, expected = estimator.prepare(people), np.zeros(12)
+    with torch.no_grad():
+        summary = reader(people)
+        for n in range(12):
+            m = int(people.model[n])
+            if estimator.question.about_models:
+                log_q = estimator.log_model_probabilities(batch.inputs[n : n + 1])[0]
+                log_r = (log_q + reader.models(summary[n])).log_softmax(-1)
+                expected[n] += float(log_r[m] - log_q[m])
+            if estimator.question.about_parameters:
+                theta = batch.v[n : n + 1, : len(estimator.question.parameters(m))]
+                u = estimator.flow(batch.inputs[n : n + 1], m).transform(theta)
+                normal = stats.norm.logpdf(u.numpy()).sum()
+                expected[n] += float(reader.flows[str(m)](summary[n : n + 1]).log_prob(u)[0]) - normal
+        np.testing.assert_allclose(_gain(estimator, reader, people), expected, atol=1e-4)

@@ -16,7 +16,7 @@ from tellapart import AEG, GLS, WSLTS, Behavior, BernoulliBandit, Field, Posteri
 from tellapart.models.simulation import Simulations
 from tellapart.training import with_missing
 from tellapart.validation.statistics import plain_statistics
-from tellapart.validation.trust import CLOUD, NUMBER, View, simulate_references, trust
+from tellapart.validation.trust import CLOUD, NUMBER, Trust, View, _alike, _reach, _References, simulate_references, trust, whole
 
 TASK = BernoulliBandit(3, 2, 30)
 DESIGN = np.array([[0.2, 0.5, 0.8], [0.3, 0.4, 0.7]])
@@ -238,3 +238,100 @@ def test_plain_statistics_take_any_kind_of_field():
     assert np.isfinite(statistics).all()
     other = {name: np.where(mask, array, 3) for name, array in values.items()}  # what stands at missed trials is nobody's business
     assert np.array_equal(statistics, plain_statistics(Behavior(other, mask), fields))
+
+
+# arithmetic on a few numbers
+
+
+def test_distances_from_a_cloud_by_hand():
+    """Whitened by the covariance of the standardised cloud, no direction smaller than the floor; the fifth neighbour counts."""
+    rng = np.random.default_rng(0)
+    cloud = rng.standard_normal((60, 3)) @ np.array([[1, 0.9, 0], [0, 0.1, 0], [0, 0, 5.0]]) + [10, 0, -3]
+    people = np.array([[10.0, 0.0, -3.0], [14.0, 0.0, -3.0], [10.0, 3.0, 20.0]])
+    z = (cloud - cloud.mean(0)) / cloud.std(0)
+    values, vectors = np.linalg.eigh(np.cov(z.T))
+    whitened = z @ vectors / np.sqrt(np.maximum(values, 0.1))
+    size = np.sqrt((whitened**2).sum(1).mean())
+    view = View.of(cloud)
+    assert np.sqrt((view.cloud**2).sum(1).mean()) == pytest.approx(1)
+    np.testing.assert_allclose(view.cloud, whitened / size)
+    others = (people - cloud.mean(0)) / cloud.std(0) @ vectors / np.sqrt(np.maximum(values, 0.1)) / size
+    expected = [sorted(np.linalg.norm(view.cloud - one, axis=1))[4] for one in others]
+    np.testing.assert_allclose(view.distance(people), np.round(expected, 3))
+    few = View.of(cloud[:3])
+    assert few.distance(people[:1])[0] == pytest.approx(
+        np.linalg.norm(few.cloud - (people[0] - few.centre) @ few.whitening, axis=1).max(), abs=1e-3
+    )
+
+
+def test_what_does_not_vary_in_a_cloud_is_measured_by_its_size():
+    steady = np.column_stack([np.linspace(0, 1, 20), np.full(20, 4.0), np.zeros(20), 1e6 + 1e-3 * np.arange(20)])
+    view = View.of(steady)
+    assert np.isfinite(view.cloud).all()
+    assert view.distance(steady[:1])[0] < 1
+    for column in (1, 2, 3):
+        strange = steady[:1].copy()
+        strange[0, column] += 3 * max(1.0, steady[0, column])
+        assert view.distance(strange)[0] > 5
+    alone = View.of(np.full((4, 1), 2.0))
+    assert (alone.distance(np.array([[2.0]]))[0], alone.distance(np.array([[4.0]]))[0] > 0) == (0.0, True)
+
+
+def test_how_far_participants_came():
+    mask = np.array([[[1, 1, 0, 0], [0, 0, 0, 0]], [[1, 0, 1, 0], [0, 0, 0, 1]]], bool)
+    assert _reach(mask).tolist() == [[2, 0], [3, 4]]
+    task = BernoulliBandit(2, 3, 6)
+    padded = whole(Behavior({"choice": np.ones((2, 2, 4), int), "reward": np.ones((2, 2, 4), int)}, mask, np.array(["a", "b"])), task)
+    assert padded.shape == (2, 3, 6)
+    np.testing.assert_array_equal(padded.mask[:, :2, :4], mask)
+    assert padded.mask.sum() == mask.sum()
+    assert padded.participants.tolist() == ["a", "b"]
+
+
+def test_equal_rows_come_together_each_place_once():
+    rows = np.array([[[1, 2]], [[0, 5]], [[1, 2]], [[3, 3]], [[0, 5]]])
+    assert sorted(group.tolist() for group in _alike(rows)) == [[0, 2], [1, 4], [3]]
+    assert list(_alike(rows[:0])) == []
+
+
+def references_of(exists, behaviors=()):
+    made = _References.__new__(_References)
+    made.exists, made.models = exists, list(behaviors)
+    return made
+
+
+def test_trials_that_are_compared_are_shares_of_blocks():
+    """All if all are complete; else of each block nine tenths, three quarters, … or three trials, two, one or none."""
+    exists = np.ones((2, 20), bool)
+    exists[1, 10:] = False  # the second block is shorter
+    reach = [(20, 10), (19, 10), (18, 9), (17, 8), (3, 2), (1, 0), (2, 7)]
+    mask = np.stack([np.arange(20) < np.array(ends)[:, None] for ends in reach])
+    shown = references_of(exists).reached(mask)
+    assert shown.sum(2).tolist() == [[20, 10], [18, 9], [18, 9], [15, 7], [3, 2], [1, 0], [2, 7]]
+    gap = mask[:1].copy()
+    gap[0, 0, 4] = False  # a missed trial in the middle shortens nothing
+    assert references_of(exists).reached(gap).sum(2).tolist() == [[20, 10]]
+
+
+def test_a_share_of_the_simulated_that_look_as_strange():
+    """Half of those simulated are the cloud; the others say how far is usual. Of two descriptions the stranger one counts."""
+    made = references_of(None, [range(20)])
+    usual = np.linspace(0, 1, 10)
+    cloud = np.zeros(10)
+    cloud[::2] = 0.01
+    near, far = np.concatenate([cloud, usual])[:, None], np.concatenate([cloud, usual[::-1] * 0])[:, None]
+    made.describe = lambda behavior, shown: (near, far)
+    people = np.array([[0.0], [0.5], [2.0]]), np.array([[0.0], [0.0], [0.0]])
+    rows, m, p = made.compare(np.array([4, 5, 6]), 0, people, None)
+    views = View.of(near[:10]), View.of(far[:10])
+    beyond = np.maximum(views[0].distance(near[10:]), views[1].distance(far[10:]))
+    own = np.maximum(views[0].distance(people[0]), views[1].distance(people[1]))
+    assert (rows.tolist(), m) == ([4, 5, 6], 0)
+    np.testing.assert_allclose(p, [(1 + (beyond >= one).sum()) / 11 for one in own])
+    assert p[2] == pytest.approx(1 / 11)
+
+
+def test_columns_of_trust():
+    found = Trust(np.array([0.5, 0.01]), np.array([False, True]), 0.01, {"aeg": np.array([0.5, 0.01])}, 3)
+    assert list(found.columns()) == ["unlike_models", "unlike_models.p", "unlike_models.p.aeg"]
+    assert found.columns()["unlike_models.p"].tolist() == [0.5, 0.01]
