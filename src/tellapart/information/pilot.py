@@ -16,12 +16,13 @@ from __future__ import annotations
 from typing import NamedTuple, Sequence
 
 import numpy as np
-from scipy.special import logsumexp, ndtri
+from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ..behavior import Behavior
 from ..models.base import LikelihoodModel
 from ..models.evidence import log_likelihoods
+from ..models.logsumexp import logsumexp
 from ..models.simulation import Simulations
 from ..priors import quantiles
 from ..tasks.base import Task

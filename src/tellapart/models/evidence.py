@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import Mapping, Sequence, TypeGuard
 
 import numpy as np
-from scipy.special import logsumexp
 from scipy.stats import qmc
 
 from ..behavior import Behavior
@@ -26,6 +25,7 @@ from ..errors import ModelError
 from ..priors import quantiles
 from ..tasks.base import Task
 from .base import ExactPosterior, Floats, IntegratedModel, LikelihoodModel, Model, Parameters
+from .logsumexp import logsumexp
 
 TOGETHER = 20_000
 """Pairs of participant and point whose likelihood is asked for at once."""
