@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import Mapping, Sequence, TypeGuard
 
 import numpy as np
-from scipy.stats import qmc
 
 from ..behavior import Behavior
 from ..errors import ModelError
@@ -82,6 +81,8 @@ def prior_points(model: Model, names: Sequence[str]) -> dict[str, Floats]:
     if not names:
         return {}
     power = 12 if len(names) == 1 else 13
+    from scipy.stats import qmc  # takes a second to load, which servers and commands without points are spared
+
     unit = qmc.Sobol(len(names), rng=np.random.default_rng(0)).random_base2(power)
     return quantiles({name: model.parameters[name] for name in names}, unit)
 
