@@ -20,12 +20,13 @@ import tempfile
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Iterator, Literal, Mapping
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
 
 from .errors import StudyError, nearest
 
@@ -117,8 +118,22 @@ def use_of(kind: PartKind, part: type[Any]) -> str:
 
 
 def _installed(kind: PartKind) -> list[Any]:
-    """The entry points of installed packages."""
-    return list(entry_points(group=f"tellapart.{_plural(kind)}"))
+    """The entry points of installed packages. To read them all takes 10 ms: they are read again only if packages may have come or gone."""
+    return list(_points(entry_points, f"tellapart.{_plural(kind)}", tuple(map(_changed, sys.path))))
+
+
+@lru_cache(maxsize=64)
+def _points(read: Callable[..., Iterable[Any]], group: str, where: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(read(group=group))
+
+
+def _changed(place: str) -> tuple[str, int]:
+    """A folder of packages, and when something was last put there or taken away."""
+    place = place or str(Path.cwd())
+    try:
+        return place, Path(place).stat().st_mtime_ns
+    except OSError:
+        return place, 0
 
 
 def _plural(kind: PartKind) -> str:

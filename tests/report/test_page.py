@@ -51,6 +51,19 @@ MOVED = [
 CURVE = [{"blocks": b, "trials": t, "nats": 0.065 * b * t, "se": 0.01, "n": 4000} for b in (1, 2) for t in (3, 6, 9, 10)]
 
 
+def one_of_each_kind(checks):
+    """The same with one posterior of each kind, and with one way in which data are missed: each more is one more figure of a kind."""
+
+    def fewer(calibration):
+        return replace(calibration, parameters=tuple({part.by: part for part in calibration.parameters}.values()))
+
+    designs = [
+        replace(part, calibration=fewer(part.calibration), missed=tuple((data, fewer(one)) for data, one in part.missed[:1]))
+        for part in checks.designs
+    ]
+    return replace(checks, designs=tuple(designs))
+
+
 @pytest.fixture(scope="module")
 def content(about_both):
     estimates = [InformationEstimate(value, 0.02, "lower bound", 1000, 0.8, 0.01) for value in (1.3, 1.1, 1.0, 1.2)]
@@ -59,7 +72,7 @@ def content(about_both):
     study = '[study]\nname = "<b>bandit</b>"\n'
     question = Question((WSLTS(), AEG()), "both")
     near = {"rounded": Rounded.from_json(ROUNDED), "moved": [Moved.from_json(one) for one in MOVED]}
-    return Content("bandit & co", TASK, question, Amortized(), RESULT, PROVENANCE, checks, CURVE, study, **near)
+    return Content("bandit & co", TASK, question, Amortized(), RESULT, PROVENANCE, one_of_each_kind(checks), CURVE, study, **near)
 
 
 @pytest.fixture(scope="module")

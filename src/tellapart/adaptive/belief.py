@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
+from ..models.logsumexp import logsumexp
 from ..tasks.space import Floats
 from .answers import Answers
 from .proposals import Proposal, root_of_covariance, standard_normal

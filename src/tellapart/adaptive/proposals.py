@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
+from ..models.logsumexp import logsumexp
 from ..tasks.space import Floats
 
 CENTRES, PRIOR = 64, 0.1

@@ -26,11 +26,11 @@ from typing import Any, ClassVar, Iterator, Mapping
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
 from ..models.kernel import theta_of
+from ..models.logsumexp import logsumexp
 from ..models.streams import uniform
 from ..priors import Prior, Uniform
 from ..tasks.base import Task

@@ -29,11 +29,12 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.special import betaln, log_softmax, logsumexp, softmax, xlog1py, xlogy
+from scipy.special import betaln, log_softmax, softmax, xlog1py, xlogy
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
 from ..models.kernel import theta_of
+from ..models.logsumexp import logsumexp
 from ..models.streams import log_gamma_noise, uniform
 from ..priors import LogNormal, Prior, Uniform
 from ..tasks.base import Task

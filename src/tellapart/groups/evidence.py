@@ -18,12 +18,12 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..estimators.base import Estimator
 from ..models.base import IntegratedModel, LikelihoodModel
 from ..models.evidence import have_likelihoods, log_likelihoods
+from ..models.logsumexp import logsumexp
 from ..posterior import FOLLOWED, at_the_edge
 from ..progress import Progress, unheard
 from ..question import Question

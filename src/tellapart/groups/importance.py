@@ -22,8 +22,9 @@ from typing import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
+from ..models.logsumexp import logsumexp
 from .frequencies import Counts, Floats
 
 SHARE, CENTRES, FREEDOM = 0.8, 30, 5.0

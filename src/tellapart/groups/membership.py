@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
+from ..models.logsumexp import logsumexp
 from ..question import Question
 from .evidence import PeopleEvidence
 from .frequencies import Floats

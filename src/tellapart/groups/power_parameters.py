@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ..errors import DataError
+from ..models.logsumexp import logsumexp
 from ..priors import Prior
 from .chain import run_chain
 from .frequencies import Counts, Floats

@@ -29,9 +29,10 @@ from typing import Any, Literal, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from ..errors import DataError, StudyError
+from ..models.logsumexp import logsumexp
 from .frequencies import Counts, Floats, FrequencyPosterior
 from .sampled import sampled_frequencies
 from .urn import exact_frequencies

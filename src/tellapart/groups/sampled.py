@@ -13,8 +13,9 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
+from ..models.logsumexp import logsumexp
 from .frequencies import Counts, Floats, FrequencyPosterior
 
 CHAINS, BURN_IN, THINNED, TIMES = 16, 200, 40, 6

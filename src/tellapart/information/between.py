@@ -26,11 +26,12 @@ from typing import Mapping, NamedTuple, Protocol, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from ..behavior import Behavior
 from ..models.base import LikelihoodModel
 from ..models.evidence import log_likelihoods, require_likelihoods
+from ..models.logsumexp import logsumexp
 from ..models.simulation import Simulations
 from ..question import Question
 from ..tasks.base import Task

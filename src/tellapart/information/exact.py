@@ -17,12 +17,12 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from ..behavior import Behavior
 from ..errors import StudyError
 from ..models.base import IntegratedModel
 from ..models.evidence import log_evidence, require_likelihoods
+from ..models.logsumexp import logsumexp
 from ..models.simulation import Simulations
 from ..progress import Progress
 from ..question import Asked, Question

@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import NamedTuple, Sequence
 
 import numpy as np
-from scipy.special import logsumexp, ndtri
-from scipy.stats import qmc
+from scipy.special import ndtri
 
 from ..behavior import Behavior
 from ..models.base import LikelihoodModel
 from ..models.evidence import log_likelihoods
+from ..models.logsumexp import logsumexp
 from ..models.simulation import Simulations
 from ..priors import quantiles
 from ..tasks.base import Task
@@ -72,6 +72,8 @@ def _near_posterior(model: LikelihoodModel, people: Simulations, task: Task) -> 
     size = len(model.parameters)
     if not size:
         return _Normals(np.zeros((len(people), 0)), np.zeros((len(people), 0, 0)))
+    from scipy.stats import qmc  # takes a second to load, which servers and commands without points are spared
+
     unit = qmc.Sobol(size, rng=np.random.default_rng(0)).random_base2(POWER)
     z = ndtri(np.clip(unit, 1e-12, 1 - 1e-12))
     weights = _weights(log_likelihoods(model, quantiles(model.parameters, unit), people.behavior, people.designs, task))

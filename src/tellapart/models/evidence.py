@@ -18,14 +18,13 @@ from __future__ import annotations
 from typing import Mapping, Sequence, TypeGuard
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import qmc
 
 from ..behavior import Behavior
 from ..errors import ModelError
 from ..priors import quantiles
 from ..tasks.base import Task
 from .base import ExactPosterior, Floats, IntegratedModel, LikelihoodModel, Model, Parameters
+from .logsumexp import logsumexp
 
 TOGETHER = 20_000
 """Pairs of participant and point whose likelihood is asked for at once."""
@@ -82,6 +81,8 @@ def prior_points(model: Model, names: Sequence[str]) -> dict[str, Floats]:
     if not names:
         return {}
     power = 12 if len(names) == 1 else 13
+    from scipy.stats import qmc  # takes a second to load, which servers and commands without points are spared
+
     unit = qmc.Sobol(len(names), rng=np.random.default_rng(0)).random_base2(power)
     return quantiles({name: model.parameters[name] for name in names}, unit)
 

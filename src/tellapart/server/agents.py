@@ -22,12 +22,12 @@ import threading
 from typing import Any, Callable, Mapping, Protocol, Sequence
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ..behavior import Behavior, Field
 from ..errors import ModelError
 from ..models.agents import Agent
 from ..models.base import Floats, LikelihoodModel, Model, Parameters
+from ..models.logsumexp import logsumexp
 from ..models.with_priors import shipped_with
 from ..tasks.base import Task
 from ..tasks.environment import Values

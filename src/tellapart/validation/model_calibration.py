@@ -135,7 +135,7 @@ def surprise(log_q: Floats, values: Floats, model: NDArray[np.intp], rng: np.ran
     edges, weights = np.exp(proposal).cumsum(-1)[:, :-1], log_q - proposal
     nearly, total = 1e-9 * (1.0 + abs(observed)), 0.0
     for _ in range(0, draws, 50):
-        drawn = (rng.random((50, len(rows), 1)) > edges).sum(-1)
+        drawn = _chosen(rng.random((50, len(rows))), edges)
         sums = values[rows, drawn].sum(-1)
         as_far = sums >= observed - nearly if t >= 0 else sums <= observed + nearly
         total += float(np.exp(weights[rows, drawn].sum(-1))[as_far].sum())
@@ -186,12 +186,20 @@ def reliability(
     def happened(models: NDArray[np.intp]) -> Floats:
         return np.bincount(place[np.arange(n), models], minlength=bins).astype(np.float64)
 
-    observed = happened(model)
-    drawn = [(rng.random((n, 1)) > q.cumsum(-1)[:, :-1]).sum(-1) for _ in range(draws)]
+    observed, ends = happened(model), q.cumsum(-1)[:, :-1]
+    drawn = [_chosen(rng.random((1, n)), ends)[0] for _ in range(draws)]
     error, *usual = (float(np.abs(predicted - one).sum() / (n * size)) for one in (observed, *map(happened, drawn)))
     numbers = zip(edges[:-1], edges[1:], count, predicted, observed, variance, strict=True)
     diagram = (Bin(float(a), float(b), int(k), float(p / k), float(o / k), float(np.sqrt(v) / k)) for a, b, k, p, o, v in numbers if k)
     return tuple(diagram), error, float(np.mean(usual))
+
+
+def _chosen(u: Floats, edges: Floats) -> NDArray[np.intp]:
+    """The models that uniform numbers (..., N) fall to, whose shares end at `edges` (N, M - 1). Summing so few columns at once is slow."""
+    models = np.zeros(u.shape, np.intp)
+    for end in np.ascontiguousarray(edges.T):
+        models += u > end
+    return models
 
 
 def _tempered(log_q: Floats, t: float) -> tuple[float, float, float]:

@@ -183,12 +183,16 @@ def uniform_band(n: int, points: int, level: float) -> tuple[Floats, Floats]:
 def probability_outside(n: int, points: int, low: Floats, high: Floats) -> float:
     """The probability that the counts of `n` uniform ranks leave the band [low, high] at one of the points or more."""
     state, chance = np.array([0]), np.array([1.0])
+    counts = np.arange(n + 1)
+    log_factorial = gammaln(counts + 1)  # looked up for all pairs of counts below
     for k in range(1, points):
         reach = np.arange(int(low[k - 1]), int(high[k - 1]) + 1)
         step, left = reach[None, :] - state[:, None], n - state[:, None]
         share, possible = 1.0 / (points - k + 1), (step >= 0) & (step <= left)
         safe = np.where(possible, step, 0)
-        log_chance = gammaln(left + 1) - gammaln(safe + 1) - gammaln(left - safe + 1) + xlogy(safe, share) + xlog1py(left - safe, -share)
+        rest = left - safe
+        ways = log_factorial[left] - log_factorial[safe] - log_factorial[rest]
+        log_chance = ways + xlogy(counts, share)[safe] + xlog1py(counts, -share)[rest]
         chance = chance @ np.where(possible, np.exp(log_chance), 0.0)
         state = reach
     return float(1.0 - chance.sum())
