@@ -96,9 +96,17 @@ WRONG_REWARDS = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG_REWARDS)
-@pytest.mark.parametrize("trials", [6, 30])
-def test_wrong_rewards_are_found(wrong, trials):
+@pytest.fixture
+def few(monkeypatch):
+    """Fewer people than a check looks at: a mistake that shows in them shows in more. Sound models are checked as they are."""
+    monkeypatch.setattr("tellapart.testing.models.MOST", 500)
+
+
+LONG = [pytest.param(wrong, 30, marks=pytest.mark.slow) for wrong in ("neighbour", "inverted", "previous")]
+
+
+@pytest.mark.parametrize(("wrong", "trials"), [*((wrong, 6) for wrong in WRONG_REWARDS), ("twice", 30), *LONG])
+def test_wrong_rewards_are_found(wrong, trials, few):
     found = findings(learner(wrong), replace(TASK, trials=trials))
     assert all(words in found for words in WRONG_REWARDS[wrong])
     assert "error" in found
@@ -114,11 +122,11 @@ class Recorded(ta.AEG):
         return ta.Behavior({**played.fields, "reward": (rng.random(chances.shape) < chances).astype(np.int8)})
 
 
-def test_a_second_draw_for_the_record_is_found_in_a_compiled_model():
+def test_a_second_draw_for_the_record_is_found_in_a_compiled_model(few):
     assert "beyond what is recorded" in findings(Recorded())
 
 
-def test_who_knows_the_design_is_found():
+def test_who_knows_the_design_is_found(few):
     def clairvoyant(p, q, designs, rng, task):
         return np.where(rng.random((len(designs), task.blocks, task.trials)) < p * q, designs.argmax(-1)[..., None], 0)
 
@@ -172,7 +180,7 @@ def blockwise(p, q, designs, rng, task):
     ],
     ids=["side bias", "likes arm 2", "later blocks", "remembers", "none", "gls"],
 )
-def test_broken_symmetries_are_named(model, broken):
+def test_broken_symmetries_are_named(model, broken, few):
     assert broken_symmetries(model, TASK) == broken
     checked = check_model(model, TASK, raise_errors=False)
     assert checked.sound
@@ -234,13 +242,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("simulate", "message"), WRONG.values(), ids=list(WRONG))
-def test_mistakes_are_found(simulate, message):
+def test_mistakes_are_found(simulate, message, few):
     found = findings(model_of(simulate))
     assert message in found
     assert "fix:" in found or "got:" in found
 
 
-def test_the_seed_must_matter():
+def test_the_seed_must_matter(few):
     @ta.model(name="stuck", parameters={"p": ta.Uniform(0, 1)})
     def stuck(parameters, design, rng, task):
         own = np.random.default_rng(0)
@@ -250,7 +258,7 @@ def test_the_seed_must_matter():
     assert "same data for different seeds" in findings(stuck())
 
 
-def test_inputs_must_be_left_alone():
+def test_inputs_must_be_left_alone(few):
     model = model_of(sound)
 
     class Greedy(type(model)):
@@ -261,7 +269,7 @@ def test_inputs_must_be_left_alone():
     assert "changes the parameters or designs" in findings(Greedy())
 
 
-def test_a_design_variable_without_effect():
+def test_a_design_variable_without_effect(few):
     task = NoisyReadings(2, 3)
 
     @ta.model(name="blind", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)
@@ -302,7 +310,9 @@ def bernoulli(values, behavior, designs, task):
         (lambda *a: 1 / 0, "ZeroDivisionError"),
     ],
 )
-def test_likelihoods_that_contradict_the_simulator(likelihood, message):
+def test_likelihoods_that_contradict_the_simulator(likelihood, message, request):
+    if message:
+        request.getfixturevalue("few")
     found = findings(model_of(sound, log_likelihood=likelihood))
     assert message in found
     assert ("error" in found) == bool(message)
@@ -331,7 +341,7 @@ def test_likelihoods_that_cannot_be_compared():
         check_likelihoods([ta.AEG(), more], TASK)
 
 
-def test_errors_are_raised_all_at_once():
+def test_errors_are_raised_all_at_once(few):
     with pytest.raises(ta.ModelError, match="different data for the same seed"):
         check_model(model_of(WRONG["own generator"][0]), TASK)
 
@@ -347,7 +357,7 @@ def test_speed_says_what_it_means_for_the_search():
     assert "default settings" not in budgeted
 
 
-def test_a_few_failures_are_an_error_or_are_skipped():
+def test_a_few_failures_are_an_error_or_are_skipped(few):
     def fragile(p, q, designs, rng, task):
         if (p > 0.999).any():
             raise ZeroDivisionError("no such luck")
@@ -566,7 +576,7 @@ def test_real_outcomes_that_are_right(seed):
     assert findings(chaser(), Gains(), seed=seed) == ""
 
 
-def test_real_outcomes_that_are_wrong():
+def test_real_outcomes_that_are_wrong(few):
     assert "'gain' spreads more" in findings(chaser(spread=1.2), Gains())
     assert "beyond what is recorded" in findings(chaser(twice=True), Gains())
 

@@ -38,6 +38,12 @@ SMALL = EvaluationSettings(
     plateau_patience=1,
 )
 
+QUICKLY = {
+    "nwj": {"learning_rate": 5e-3, "minibatch": 1024, "epochs": 12},
+    "infonce": {"learning_rate": 3e-3, "epochs": 2},
+}
+"""Settings with which 99 % are reached in seconds."""
+
 
 class _Trained:
     """Estimators that several tests share, trained when first asked for."""
@@ -47,7 +53,7 @@ class _Trained:
 
     def __call__(self, bound):
         if bound not in self._known:
-            settings = replace(SMALL, bound=bound, learning_rate=3e-3, epochs=24 if bound == "nwj" else 4)
+            settings = replace(SMALL, bound=bound, **QUICKLY[bound])
             with one_thread():
                 weights = evaluate_design(*ASKED, DESIGN, settings, (1,)).weights
             estimator = build(*ASKED, settings)

@@ -7,8 +7,6 @@ import pytest
 
 import tellapart as ta
 from tellapart.networks.consequences import consequences, width_of_consequences
-from tellapart.parts import find_part
-from tellapart.priors import sample_priors
 from tellapart.tasks.readings import NoisyReadings
 
 BERNOULLI, GAUSSIAN = ta.BernoulliBandit(3, 2, 9), ta.GaussianBandit(4, 2, 9)
@@ -39,9 +37,9 @@ def by_hand(answers, paid, recorded, categories):
     return described
 
 
-def people(task, seed=3):
+def people(task, seed=3, n=12):
     rng = np.random.default_rng(seed)
-    shape = (12, task.blocks, task.trials)
+    shape = (n, task.blocks, task.trials)
     reward = rng.integers(0, 2, shape) if task is BERNOULLI else rng.normal(50.0, 20.0, shape)
     return ta.Behavior({"choice": rng.integers(0, task.arms, shape), "reward": reward}, rng.random(shape) > 0.2)
 
@@ -76,10 +74,7 @@ def test_without_outcomes_there_is_nothing_to_say():
 
 def test_the_unit_of_an_outcome_does_not_matter():
     """The sequence encoder learns the scale of means and last outcomes too."""
-    model, rng = find_part("model", "kalman-softmax")(), np.random.default_rng(2)
-    task = ta.GaussianBandit(2, 2, 8)
-    data = model.simulate(sample_priors(model.parameters, 300, rng), task.baseline(300, rng), rng, task)
-    inputs = []
+    task, data, inputs = GAUSSIAN, people(GAUSSIAN, n=300), []
     for unit in (1.0, 1e-6, 1e6):
         encoder, scaled = ta.SequenceEncoder(task), ta.Behavior({**data.fields, "reward": unit * data.fields["reward"]}, data.mask)
         encoder.learn_scale(scaled)

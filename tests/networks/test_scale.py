@@ -31,7 +31,7 @@ def trained(model, steps=250):
     task = NoisyReadings(1, 4)
     question = ta.Question((model,), "estimate")
     torch.manual_seed(0)
-    estimator = ta.PosteriorEstimator(question, ta.SequenceEncoder(task))
+    estimator = ta.PosteriorEstimator(question, ta.SequenceEncoder(task, 16, 16, 4, 1, 1, 8))
     designs = Mixture(task)
     rng = np.random.default_rng(5)
     estimator.encoder.learn_scale(question.simulate(task, designs(500, rng), 500, rng).behavior)
