@@ -41,6 +41,7 @@ INSTEAD = {
     "dask worker tcp://10.0.0.5:8786 --nthreads 1": CLUSTER,
     "tellapart design my-study --dask tcp://10.0.0.5:8786": CLUSTER,
     'make mutants PARTS="information validation" SAMPLE=60 SEED=1': MUTANTS,
+    "python benchmarks/mutants.py --each 20 --seed 2 --limit 40": MUTANTS,
     "python benchmarks/mutants.py information/estimate.py --only sqrt": MUTANTS,
 }
 """What is not run as it is written: why not, or what is run in its place."""

@@ -35,6 +35,10 @@ def test_batches_one_after_the_other():
     np.testing.assert_allclose(whole.kept.exp(), [0.75, 0.9])
 
 
+def replace_of(namespace, **other):
+    return SimpleNamespace(**{**vars(namespace), **other})
+
+
 def test_the_share_that_could_be_simulated_is_that_of_each_model():
     class Plain(Estimator):
         bound = log_model_probabilities = sample_theta = None
@@ -62,6 +66,8 @@ def test_the_share_that_could_be_simulated_is_that_of_each_model():
     )
     made = Plain(None, Encoder()).prepare(simulations)
     np.testing.assert_allclose(made.kept.exp(), [3 / 4, 1, 1 / 4], rtol=1e-6)
+    alone = replace_of(simulations, model=np.array([0, 0, 0, 0, 0, 1]), failed=lambda: np.array([0, 0, 0]))
+    np.testing.assert_array_equal(Plain(None, Encoder()).prepare(alone).kept, [0, 0, 0])  # one of a model, or none, and no failure
     assert (made.failed, made.model.tolist()) == (5, [0, 0, 0, 1, 1, 1])
 
 

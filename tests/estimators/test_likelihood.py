@@ -17,6 +17,7 @@ from tellapart.estimators import likelihood
 from tellapart.information.exact import exact_pointwise
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
+from tellapart.training import with_missing
 
 TASK, DESIGN = NoisyReadings(1, 2), np.array([[1.0]])
 
@@ -198,11 +199,13 @@ NUISANCE = ta.Question((HiddenNumber(), hidden()), "both", about=("hidden-number
 def test_the_loss_is_that_of_the_posterior_and_its_gradient_also_that_of_laws_and_flows(question):
     torch.manual_seed(4)
     made = ta.LikelihoodEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))
-    batch = made.simulate(DESIGN, 30, np.random.default_rng(1))
+    people = with_missing(question.simulate(TASK, DESIGN, 30, np.random.default_rng(1)), 0.8, np.random.default_rng(2))
+    batch = made.prepare(people)
     summaries = made.encoder(batch.inputs)
     posterior = made.posterior.loss_of(summaries, made._for_posterior(batch))
     read = batch[: math.ceil(0.25 * 30)]
-    trials = 8 * 2  # of eight people, two each
+    trials = int(people.behavior.mask[:8].sum())
+    assert trials < 16
     expected = posterior - made.law(read.inputs, read.v, read.model).sum() / trials
     for m in map(int, made.nuisance):
         chosen = batch.model == m
@@ -276,3 +279,10 @@ def test_around_a_trained_posterior_only_laws_and_nuisance_are_learned():
     assert ta.LikelihoodEstimator.corrects(ta.PosteriorEstimator(ONE, trained.encoder))
     only_b = ta.Question((hidden(),), "estimate", about=("hidden.b",))
     assert not ta.LikelihoodEstimator.corrects(ta.PosteriorEstimator(only_b, trained.encoder))
+
+
+@pytest.mark.parametrize("question", [ONE, BOTH, NUISANCE])
+def test_the_posterior_is_given_what_it_would_code(question):
+    simulations = question.simulate(TASK, DESIGN, 12, np.random.default_rng(1))
+    made = estimator(question)
+    np.testing.assert_array_equal(made._for_posterior(made.prepare(simulations)).v.numpy(), made.posterior.code(simulations))

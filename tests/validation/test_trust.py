@@ -6,6 +6,7 @@ references that they are compared with. Rates here have four standard errors of 
 
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -335,3 +336,41 @@ def test_columns_of_trust():
     found = Trust(np.array([0.5, 0.01]), np.array([False, True]), 0.01, {"aeg": np.array([0.5, 0.01])}, 3)
     assert list(found.columns()) == ["unlike_models", "unlike_models.p", "unlike_models.p.aeg"]
     assert found.columns()["unlike_models.p"].tolist() == [0.5, 0.01]
+
+
+def test_p_values_of_all_comparisons_become_one_verdict(monkeypatch):
+    """The largest over comparisons and models; at most the false-alarm rate is flagged; who cannot be compared is not."""
+    made, designs = [], np.stack([DESIGN, DESIGN[::-1], DESIGN, DESIGN])
+
+    class Fixed:
+        def __init__(self, estimator, simulated):
+            self.design = simulated.designs[0]
+
+        def jobs(self, people):
+            if len(people) == 3:  # those at the first design: one model compares twice, the other leaves the last out
+                yield lambda: (np.array([0, 1, 2]), 0, np.array([0.002, 0.5, 0.01]))
+                yield lambda: (np.array([0, 1, 2]), 0, np.array([0.01, 0.1, 0.005]))
+                yield lambda: (np.array([0, 1]), 1, np.array([0.004, 0.011]))
+            else:
+                yield lambda: (np.array([0]), 1, np.array([0.009]))
+
+    def simulate(estimator, design, n, seed):
+        made.append((design.tolist(), n, seed))
+        return SimpleNamespace(designs=design[None], failures=("one", "two"))
+
+    monkeypatch.setattr("tellapart.validation.trust._References", Fixed)
+    monkeypatch.setattr("tellapart.validation.trust.simulate_references", simulate)
+    estimator = SimpleNamespace(task=TASK, question=SimpleNamespace(names=("a", "b")))
+    kept = SimpleNamespace(designs=DESIGN[None], failures=("three",))
+    heard = []
+    found = trust(
+        estimator, play(lambda rng, t, past: 0, n=4), designs, kept=kept, n=50, seed=9, progress=lambda *told: heard.append(told[:2])
+    )
+    assert made == [(DESIGN[::-1].tolist(), 50, 9)]  # the other design is kept
+    assert found.by_model["a"].tolist() == [0.01, 1.0, 0.5, 0.01]
+    assert found.by_model["b"].tolist() == [0.004, 0.009, 0.011, 1.0]
+    assert found.p.tolist() == [0.01, 1.0, 0.5, 1.0]
+    assert found.flagged.tolist() == [True, False, False, False]
+    assert (found.failed, found.false_alarm) == (3, 0.01)
+    assert heard[-1] == (4, 4)
+    assert sorted(done for done, _ in heard) == [done for done, _ in heard]
