@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from yes_no import Signals, any_slope, flat, steep
+from yes_no import SOON_LEARNED, Signals, any_slope, flat, steep
 
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.learned import Learning
@@ -22,7 +22,10 @@ STEPS = 250
 def policy_for(question, task):
     """A policy whose plan is to show all signals evenly."""
     plan = np.linspace(-2, 2, task.blocks)[:, None]
-    return Learning(task, question, Amortized(), seed=3, steps=STEPS).policy(plan, None)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in SOON_LEARNED.items():
+            patch.setattr(name, number)
+        return Learning(task, question, Amortized(), seed=3, steps=STEPS).policy(plan, None)
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
+from yes_no import FEW, LITTLE
 
 import tellapart as ta
+from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.decisions import difference, record
 from tellapart.cli import app
 from tellapart.cli.adapting import _calibration, _line, check_replay
@@ -49,9 +52,10 @@ def run(*arguments):
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch):
-    """A signal is one number: few rows are enough for a first look."""
-    monkeypatch.setattr("tellapart.adaptive.by_answers.EVERYWHERE", 24)
-    monkeypatch.setattr("tellapart.adaptive.by_answers.SOME", 64)
+    """A signal is one number: few rows are enough for a first look, and few looks after it."""
+    monkeypatch.setattr("tellapart.adaptive.by_answers.ByAnswers", partial(ByAnswers, effort=LITTLE))
+    for name, number in {**FEW, "tellapart.adaptive.by_answers.EVERYWHERE": 24}.items():
+        monkeypatch.setattr(name, number)
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,19 @@ def which():
 
 
 @pytest.fixture(scope="module")
+def remembering():
+    """About models that go on from block to block."""
+    return policy_for(Question((CarriesOn(), find_part("model", "q-learning")()), "both"))
+
+
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Agents with memory are played again from their history for each row and draw; which block is best is not asked of them."""
+    monkeypatch.setattr("tellapart.adaptive.continuations.EVERYWHERE", 12)
+    monkeypatch.setattr("tellapart.adaptive.continuations.DRAWS", (8, 16, 32))
+
+
+@pytest.fixture(scope="module")
 def people(which):
     return which.way.question.simulate(TASK, PLAN, 4, np.random.default_rng(0))
 
@@ -46,10 +59,10 @@ def test_a_second_network_knows_all_parameters(which):
     assert policy_for(Question((ta.AEG(),), "estimate")).way.state.question.goal == "estimate"
 
 
-def test_the_order_of_arms_is_kept_where_a_model_remembers_them(which):
+def test_the_order_of_arms_is_kept_where_a_model_remembers_them(which, remembering):
     """What is called the planned block is the planned one, and blocks are looked at in which the arms have changed places."""
     assert which.way.symmetry == ta.Symmetry(columns=True, blocks=True)
-    policy = policy_for(Question((CarriesOn(), find_part("model", "q-learning")()), "both"))
+    policy = remembering
     assert policy.way.symmetry == ta.Symmetry()
     plan = np.array([[0.1, 0.9], [0.9, 0.1]])
     _, prospects, _, planned, _ = policy._looking(TASK.nothing(1), plan, 1)
@@ -196,30 +209,26 @@ def test_what_parameters_are_told_is_read_by_one_network(which, people):
     np.testing.assert_allclose(before, (both - log_q).numpy(), atol=1e-5)
 
 
-def test_an_agent_with_memory_is_played_from_its_own_history():
+def test_an_agent_with_memory_is_played_from_its_own_history(remembering, few_draws):
     """Also where its answers would be few: a law of single blocks knows no memory."""
-    question = Question((CarriesOn(), find_part("model", "q-learning")()), "both")
-    policy = policy_for(question)
-    played = play(policy, question.simulate(TASK, PLAN, 4, np.random.default_rng(0)), np.random.default_rng(1))
+    played = play(remembering, remembering.way.question.simulate(TASK, PLAN, 4, np.random.default_rng(0)), np.random.default_rng(1))
     assert played.simulations.behavior.mask.all()
     assert played.probabilities.shape == (4, 3, 2)
     np.testing.assert_allclose(played.probabilities.sum(2), 1)
 
 
 @pytest.mark.parametrize("on_error", ["skip", "stop"])
-def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error, monkeypatch):
+def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error, few_draws):
     """The plan never pays, so that nobody fails at it; what the policy gives does, and after two rewards some cannot choose."""
-    monkeypatch.setattr("tellapart.adaptive.continuations.EVERYWHERE", 12)
-    monkeypatch.setattr("tellapart.adaptive.continuations.DRAWS", (8, 16, 32))
     question = Question((fragile("raises", 2),), "estimate", on_error=on_error)
     policy = replace(policy_for(question), plan=np.zeros((2, 2)))
     if on_error == "stop":
         with pytest.raises(ta.ModelError, match="failed in a simulation"):
-            worth(policy, 20, seed=1)
+            worth(policy, 10, seed=1)
         return
-    found = worth(policy, 20, seed=1)
+    found = worth(policy, 10, seed=1)
     assert found.dropped.policy > found.dropped.fixed == 0
-    assert found.policy.n == found.fixed.n == len(found.played) == 20 - found.dropped.policy
+    assert found.policy.n == found.fixed.n == len(found.played) == 10 - found.dropped.policy
     assert "too much luck" in found.dropped.first.error
 
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from leaks import check_no_leak
+from yes_no import FEW, quick
 
 import tellapart as ta
 from tellapart.adaptive.decisions import difference, record
@@ -17,6 +18,19 @@ from tellapart.server.policy import Asking
 RNG = np.random.default_rng(0)
 EVERYBODY = Behavior({"yes": RNG.integers(0, 2, (4, 3, 1)).astype(np.int8)}, participants=np.array(["a", "b", "c", "d"]))
 WHOLE = Behavior({"yes": RNG.integers(0, 2, (1, 6, 1)).astype(np.int8)})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_rows_and_draws():
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in FEW.items():
+            patch.setattr(name, number)
+        yield
+
+
+@pytest.fixture(scope="module")
+def which_model(which_model):
+    return quick(which_model)
 
 
 def test_a_decision_does_not_depend_on_who_else_is_decided_for(which_model):

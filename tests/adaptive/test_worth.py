@@ -8,14 +8,13 @@ import pytest
 import torch
 from scipy.stats import kstest
 from torch import nn
-from yes_no import Signals, any_slope, flat, model_of, steep
+from yes_no import FEW, Signals, any_slope, flat, model_of, quick, steep
 
 import tellapart as ta
 from tellapart.adaptive.answers import prior_points
 from tellapart.adaptive.belief import Belief
 from tellapart.adaptive.learned import Learning
-from tellapart.adaptive.looking import Effort
-from tellapart.adaptive.playing import ranks_of_truth
+from tellapart.adaptive.playing import play, ranks_of_truth
 from tellapart.adaptive.policy import Policy
 from tellapart.adaptive.stages import TwoStages, stages_worth
 from tellapart.adaptive.stopping import Stopping, calibration_after, calibration_on_the_way, doubts, stop, verdicts
@@ -32,16 +31,11 @@ PEOPLE = 90
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_rows_and_draws():
-    """A signal is one number: what tells most is found among few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tellapart.adaptive.by_answers.EVERYWHERE", 48)
-        patch.setattr("tellapart.adaptive.by_answers.SOME", 64)
+        for name, number in FEW.items():
+            patch.setattr(name, number)
+        patch.setattr("tellapart.adaptive.worth.POINTS", 4)
         yield
-
-
-def quick(policy):
-    """A signal is one number: few looks find a good one."""
-    return replace(policy, way=replace(policy.way, effort=Effort(4, 4, (0.1,), 3)))
 
 
 @pytest.fixture(scope="module")
@@ -202,8 +196,10 @@ def test_participants_stop_when_enough_is_known(which_threshold, adapted):
 
 def test_models_are_calibrated_when_participants_stop(which_model):
     """Stated probability and how often it came true; 5 standard errors."""
-    played = worth(which_model, 40, seed=4, stopping=Stopping(sure=0.7)).played
-    stopped = stop(played, which_model.way.question, Stopping(sure=0.7))
+    question = which_model.way.question
+    people = question.simulate(which_model.task, which_model.plan, 40, np.random.default_rng([4, 97]))
+    played = play(which_model, people, np.random.default_rng([4, 98]))
+    stopped = stop(played, question, Stopping(sure=0.7))
     stated = played.probabilities[np.arange(40), stopped.blocks].max(1)
     assert abs(stopped.accuracy - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).sum()) / 40
     assert stopped.models.verdict == "no error found"
@@ -226,7 +222,7 @@ def test_two_stages_ask_about_models_then_about_the_winner(which_model):
 
 
 def test_two_stages_are_compared_with_a_fixed_second_stage(which_model):
-    people = which_model.way.question.simulate(which_model.task, which_model.plan, 20, np.random.default_rng(0))
+    people = which_model.way.question.simulate(which_model.task, which_model.plan, 12, np.random.default_rng(0))
     found = stages_worth(which_model, TwoStages(which_model.way.question, 3, 0.95, 6), people, seed=1)
     first = found.adaptive.simulations.designs[:, :3]
     np.testing.assert_array_equal(first, found.fixed.simulations.designs[:, :3])
@@ -235,7 +231,7 @@ def test_two_stages_are_compared_with_a_fixed_second_stage(which_model):
 
 def test_a_first_stage_that_is_over_early_is_followed_by_the_fixed_second_stage(which_model):
     """Blocks that the policy would choose between the moment when a model is sure and the last block of the first stage are not fixed."""
-    people = which_model.way.question.simulate(which_model.task, which_model.plan, 20, np.random.default_rng(0))
+    people = which_model.way.question.simulate(which_model.task, which_model.plan, 12, np.random.default_rng(0))
     found = stages_worth(which_model, TwoStages(which_model.way.question, 5, 0.6, 6), people, seed=1)
     sure = found.adaptive.probabilities[:, :5].max(-1) >= 0.6
     ends = np.where(sure.any(1), sure.argmax(1), 5)
@@ -261,7 +257,7 @@ def test_a_fixed_second_stage_obeys_rules_over_blocks_after_each_first_stage():
     """The sum of the signals is 0 for everybody, whatever the first stage showed them. Nothing has to be learned for that."""
     task, question = Balanced(blocks=3), Question((steep(), flat()), "discriminate")
     policy = quick(Learning(task, question, Amortized(), seed=3, steps=1).policy(np.array([[1.0], [-2.0], [1.0]]), None))
-    people = question.simulate(task, policy.plan, 8, np.random.default_rng(0))
+    people = question.simulate(task, policy.plan, 5, np.random.default_rng(0))
     designs = stages_worth(policy, TwoStages(question, 1, 0.95, 3), people, seed=1).fixed.simulations.designs
     assert len(np.unique(designs[:, 0])) > 0
     np.testing.assert_allclose(designs.sum(1), 0.0, atol=0.02)
@@ -294,6 +290,7 @@ def test_ranks_of_levels_are_uniform_if_the_posterior_is_right():
     """Before any data the posterior is the prior; by a Kolmogorov-Smirnov test with a false alarm of 1e-4."""
     question = Question((model_of("levels", {"threshold": ta.Integers(0, 2)}, lambda p: 1.0)(),), "estimate")
     people = question.simulate(Signals(1), [[0.0]], 600, np.random.default_rng(1))
-    belief, ties = Belief(np.ones(1), (prior_points(1),), (np.full(4096, 1 / 4096),)), np.random.default_rng(2)
+    points, ties = prior_points(1), np.random.default_rng(2)
+    belief = Belief(np.ones(1), (points,), (np.full(len(points), 1 / len(points)),))
     ranks = [ranks_of_truth(belief, people, i, ties)[0] for i in range(600)]
     assert kstest(ranks, "uniform").pvalue > 1e-4

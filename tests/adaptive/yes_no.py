@@ -1,6 +1,6 @@
 """The smallest adaptive experiment with known answers: is a signal above a participant's threshold?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,23 @@ from torch.nn.functional import logsigmoid
 import tellapart as ta
 from tellapart.adaptive.answers import Answers
 from tellapart.adaptive.codes import Codes
+from tellapart.adaptive.looking import Effort
+
+SOON_LEARNED = {"tellapart.adaptive.answers.EXAMPLES": 1024, "tellapart.adaptive.answers.POINTS": 1024}
+"""Examples in a step of training, and points of the prior: the law of one answer to one number is soon learned, and known from few."""
+
+LOOKED_AT = {"tellapart.adaptive.by_answers.EVERYWHERE": 48, "tellapart.adaptive.by_answers.SOME": 64}
+FEW = {**SOON_LEARNED, **LOOKED_AT, "tellapart.adaptive.belief.DRAWS": 256}
+"""Rows and draws too: what tells most is found among few, and two numbers at most are not known."""
+
+
+LITTLE = Effort(4, 4, (0.1,), 3)
+"""A signal is one number: few looks find a good one."""
+
+
+def quick(policy):
+    """The same policy with few looks."""
+    return replace(policy, way=replace(policy.way, effort=LITTLE))
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,9 @@ def points_of(power, model, names):
 def test_points_are_enough(example, monkeypatch):
     """Twice and half as many points give the same evidence, to well below the noise of an information estimate."""
     study, rng = ta.Study.from_file(EXAMPLES / example), np.random.default_rng(3)
-    designs = np.repeat(study.task.baseline(1, rng), 60, axis=0)
+    designs = np.repeat(study.task.baseline(1, rng), 20, axis=0)
     for model in study.models:
-        behavior = model.simulate(sample_priors(model.parameters, 60, rng), designs, rng, study.task)
+        behavior = model.simulate(sample_priors(model.parameters, 20, rng), designs, rng, study.task)
         evidence = []
         for power in (12, 14):
             monkeypatch.setattr("tellapart.models.evidence.prior_points", partial(points_of, power))

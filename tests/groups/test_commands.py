@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import tellapart as ta
 from tellapart.cli import app
-from tellapart.groups.power import PowerCurve
+from tellapart.groups.power import PowerCurve, power_curve
 from tellapart.tasks.text import format_design
 
 PEOPLE = 14
@@ -125,15 +125,30 @@ def test_analyse_writes_page_tables_and_draws(folder, analysed):
     assert kept.posterior["aeg.epsilon"].dims == ("chain", "draw", "participant")
 
 
-def test_the_quick_way_says_so(folder, tmp_path):
-    outcome = command("analyse", folder, folder / "theirs.csv", "--out", tmp_path / "a.html", "--amortized", "--least-trials", 5)
+@pytest.fixture(scope="module")
+def quickly(folder, tmp_path_factory):
+    """The same table by the network alone: the words of the command, and its page."""
+    page = tmp_path_factory.mktemp("quickly") / "page.html"
+    families = ("--family", "habit=wslts", "--family", "values=aeg")
+    outcome = command("analyse", folder, folder / "theirs.csv", "--out", page, "--amortized", "--least-trials", 5, *families)
     assert outcome.exit_code == 0, outcome.stderr
+    return outcome, page
+
+
+def test_the_quick_way_says_so(quickly):
+    outcome, _ = quickly
     assert "are the network's" in outcome.stdout
     assert "as a description of the group: the p-value" in outcome.stdout or "The models do not describe this group" in outcome.stdout
     assert "014 (2 trials recorded, fewer than 5)" in outcome.stdout or "014 (3 trials recorded, fewer than 5)" in outcome.stdout
 
 
-def test_power_says_how_many(folder, tmp_path):
+@pytest.fixture
+def few_studies(monkeypatch):
+    """How many people are needed is not asked here, nor how well that is known."""
+    monkeypatch.setitem(power_curve.__kwdefaults__, "studies", 60)
+
+
+def test_power_says_how_many(folder, tmp_path, few_studies):
     found = result_of("power", folder, "--frequencies", "wslts=0.95,aeg=0.05", "--n", 300, "--figure", tmp_path / "power.svg")
     assert {*found} == {"recommended", "baseline"}
     assert found["recommended"]["curve"][0]["people"] == 5
@@ -153,7 +168,7 @@ def test_the_interval_that_is_to_be_narrow_is_as_sure_as_was_said(folder, monkey
     assert asked == [interval, interval]
 
 
-def test_power_is_silent_about_designs_that_the_network_does_not_know(folder, monkeypatch):
+def test_power_is_silent_about_designs_that_the_network_does_not_know(folder, monkeypatch, few_studies):
     monkeypatch.setattr(ta.Amortized, "trains_at_each_design", True)
     outcome = command("power", folder, "--frequencies", "wslts=0.95,aeg=0.05", "--n", 300)
     assert outcome.exit_code == 0, outcome.stderr
@@ -234,12 +249,12 @@ def test_data_are_not_written_over(folder, name, tmp_path):
     assert data.read_bytes() == (folder / "theirs.csv").read_bytes()
 
 
-def test_tables_of_an_earlier_analysis_do_not_stay_beside_a_new_page(folder, tmp_path):
-    quickly = ("analyse", folder, folder / "theirs.csv", "--out", tmp_path / "page.html", "--amortized")
-    before = result_of(*quickly, "--family", "habit=wslts", "--family", "values=aeg")
-    after = result_of(*quickly)
-    assert set(before["tables"]) - set(after["tables"]) == {str(tmp_path / "page-families.csv")}
-    assert sorted(after["tables"]) == sorted(str(path) for path in tmp_path.glob("page-*"))
+def test_tables_of_an_earlier_analysis_do_not_stay_beside_a_new_page(folder, quickly):
+    page = quickly[1]
+    before = {str(path) for path in page.parent.glob("page-*")}
+    after = result_of("analyse", folder, folder / "theirs.csv", "--out", page, "--amortized")
+    assert before - set(after["tables"]) == {str(page.with_name("page-families.csv"))}
+    assert sorted(after["tables"]) == sorted(str(path) for path in page.parent.glob("page-*"))
 
 
 def test_who_has_no_trial_is_not_counted_for_a_model(folder, tmp_path):

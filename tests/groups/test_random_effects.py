@@ -49,7 +49,11 @@ def test_the_published_vector():
     assert random_effects(VECTOR, "abc", prior="one each").frequencies == pytest.approx([0.4286, 0.4286, 0.1429], abs=1e-4)
 
 
-@pytest.mark.parametrize("problem", range(20))
+AGAIN = {6, 8, 10, 13, 15, 17, 18, 19}
+"""Problems with as many people and models, and the same prior counts, as another of the 20."""
+
+
+@pytest.mark.parametrize("problem", [pytest.param(n, marks=pytest.mark.slow) if n in AGAIN else n for n in range(20)])
 def test_against_400_000_dirichlet_draws_or_more(problem):
     rng = np.random.default_rng(problem)
     people, models = int(rng.choice([6, 12, 20])), int(rng.choice([2, 3, 4]))
@@ -215,7 +219,7 @@ def test_two_people_and_many_models_fit_into_memory():
     """All counts of 26 models would take terabytes; there are 26² ways in which two people can follow them."""
     rng, names = np.random.default_rng(3), [f"model {k}" for k in range(26)]
     log_evidence, alpha = 2.0 * rng.standard_normal((2, 26)), 1 / 26
-    found = random_effects(log_evidence, names)
+    found = random_effects(log_evidence, names, accuracy=0.01)
     ways = np.exp(log_evidence[0][:, None] + log_evidence[1]) * alpha * (alpha + np.eye(26)) / 2
     mean = (alpha + (ways.sum(0) + ways.sum(1)) / ways.sum()) / 3
     assert 0 < found.error <= 0.01
