@@ -57,6 +57,7 @@ SMALLER = {
     "adapt": "--n 20",
     "curve": "--n 200 --points 2",
     "exact": "--n 60",
+    "posterior": "--draws 40",
     "power": "--n 300",
     "serve": "--port 0",  # whatever else listens on this machine
     "validate": "--n 100 --exact 0 --reader 0",
@@ -68,9 +69,10 @@ FEWER = {
     "groups.parameters": {"WORK": 40_000},
     "groups.population": {"GROUPS": (20, 40)},
     "groups.power_parameters": {"SWEEPS": 100, "BURN_IN": 20},
+    "groups.power_people": {"DRAWS": 60},
     "groups.predictive": {"SIMULATED": 300},
     "report.style": {"inline": lambda figure, name, title: ""},  # tests/report looks at pictures
-    "testing.models": {"SECONDS": 0.1},  # what plain Python may take: few people say it too
+    "testing.models": {"SECONDS": 0.03},  # what plain Python may take: few people say it too
 }
 """How much is looked at or drawn inside of commands that have no option for it."""
 SHARED = ("design", "report", "validate")

@@ -51,7 +51,8 @@ def folder(request, tmp_path):
     return tmp_path
 
 
-def test_from_design_to_report(folder):
+def test_from_design_to_report(folder, monkeypatch):
+    monkeypatch.setattr("tellapart.report.style.inline", lambda figure, name, title: "")  # tests/report looks at pictures
     study = Study.from_file(folder)
     result = find_design(study, folder / "run")
     again = Run.finished(Study.from_file(folder), folder / "run").result()

@@ -22,10 +22,11 @@ def make():
 
 
 def shortened(text):
-    """The same notebook with searches that train for a moment: what is shown is compared by its kind, whatever it says."""
-    short, searches = re.subn(r"\bsteps=\d+", "steps=20", text)
+    """The same notebook with searches that train for a moment, and few people: what is shown is compared by its kind, whatever it says."""
+    short, searches = re.subn(r"\bsteps=\d+", "steps=10", text)
     assert searches
-    return json.loads(short)
+    short = re.sub(r"\b(survey|finalist|baseline)_simulations=\d+", r"\1_simulations=100", short)
+    return json.loads(re.sub(r"\bn=\d+", "n=40", short))
 
 
 @each

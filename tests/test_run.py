@@ -1,6 +1,7 @@
 """Run folders: what they hold, whom they refuse, and the commands that use them."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -186,11 +187,10 @@ def test_a_result_is_printed_as_the_command_does_and_named_in_a_line(finished):
     assert str(folder / "run") in printed
 
 
-def test_the_folder_of_a_different_study_is_refused_until_fresh(tmp_path):
-    (tmp_path / "study.toml").write_text(TEXT + SEARCH)
-    assert command("design", tmp_path, "--workers", "1").exit_code == 0
+def test_the_folder_of_a_different_study_is_refused_until_fresh(finished, tmp_path):
+    shutil.copytree(finished[0], tmp_path, dirs_exist_ok=True)
     before = (tmp_path / "run" / "result.json").read_bytes()
-    (tmp_path / "study.toml").write_text((TEXT + SEARCH).replace("trials = 6", "trials = 5"))
+    (tmp_path / "study.toml").write_text((TEXT + SEARCH).replace("trials = 6", "trials = 5").replace("evaluations = 4", "evaluations = 2"))
     for name in ("design", "evaluate", "posterior"):
         more = {"design": [], "evaluate": ["--design", "0,0,1;0,0,1"], "posterior": ["d.csv", "--out", tmp_path / "o"]}[name]
         outcome = command(name, tmp_path, *more)

@@ -135,10 +135,10 @@ def test_every_command_goes_through(tmp_path, search, monkeypatch):
     designed(folder, "--workers", "1")
     if search == SMALL:
         assert json.loads(printed("curve", folder, "--n", 2000, "--points", 2, "--json"))["curve"]
-    printed("validate", folder, "--n", 100, "--exact", 50, "--reader", 300)
-    pd.read_csv(folder / "data.csv").query("participant < 50").to_csv(folder / "data.csv", index=False)
+    printed("validate", folder, "--n", 100, "--exact", 20, "--reader", 300)
+    pd.read_csv(folder / "data.csv").query("participant < 20").to_csv(folder / "data.csv", index=False)
     printed("posterior", folder, folder / "data.csv", "--out", folder / "who.csv", "--draws", 20)
-    assert len(pd.read_csv(folder / "who.csv")) == 50
+    assert len(pd.read_csv(folder / "who.csv")) == 20
     assert "of the people who were simulated for this could not be simulated" in printed("analyse", folder, folder / "data.csv")
     with few_points():
         assert "of the people who were simulated for this could not be" in printed("power", folder, "--n", 600)

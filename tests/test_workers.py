@@ -103,14 +103,20 @@ def test_results_come_in_order(cluster):
             list(workers.map(fail, [(1,), (2,)]))
 
 
-def test_a_model_is_simulated_by_the_cluster(cluster, study):
+def test_a_model_is_simulated_by_other_processes_and_by_the_cluster(cluster, study):
+    """In the study's file, and with an option: workers change nothing but the time."""
     slow = type(study.models[0])(seconds=0.02)
     design = np.full((1, 2), 0.5)
-    here = ta.simulate_models(study.task, [slow], design, 40, np.random.default_rng(1))
+
+    def simulated():
+        return ta.simulate_models(study.task, [slow], design, 40, np.random.default_rng(1)).behavior.fields["choice"]
+
+    here = simulated()
+    with simulating_with(Workers(2)):
+        np.testing.assert_array_equal(here, simulated())
     with dask_workers(str(cluster.file)) as workers, simulating_with(workers):
         cluster.wait(workers.client)
-        there = ta.simulate_models(study.task, [slow], design, 40, np.random.default_rng(1))
-    np.testing.assert_array_equal(here.behavior.fields["choice"], there.behavior.fields["choice"])
+        np.testing.assert_array_equal(here, simulated())
 
 
 AGENT = """

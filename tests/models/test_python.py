@@ -10,7 +10,6 @@ from scipy.special import softmax
 
 import tellapart as ta
 from tellapart.models.failures import attempt
-from tellapart.workers import Workers, simulating_with
 
 TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=5)
 DESIGN = np.array([[0.2, 0.9], [0.5, 0.5]])
@@ -254,33 +253,6 @@ def test_whole_numbers_are_checked_at_both_ends():
     seconds = np.tile([[[0, 1]]], (4, 1, 1))
     with pytest.raises(ta.ModelError, match="above 0"):
         ta.simulate_models(Reactions(), [odd()], [[0.5]], 4, np.random.default_rng(1))
-
-
-SLOW = """
-import time
-import numpy as np
-import tellapart as ta
-
-@ta.model(name="slow", parameters={"p": ta.Uniform(0, 1)})
-def slow(parameters, design, rng, task, *, seconds: float = 0.005):
-    time.sleep(seconds)
-    choice = rng.random((task.blocks, task.trials)) < parameters["p"]
-    return {"choice": choice, "reward": np.zeros(choice.shape)}
-"""
-
-
-def test_workers_change_nothing_but_the_time(tmp_path):
-    (tmp_path / "models.py").write_text(SLOW)
-    (tmp_path / "study.toml").write_text(
-        '[study]\ngoal = "estimate"\n[task]\nuse = "bernoulli-bandit"\n[[models]]\nuse = "models:slow"\nseconds = 0.01\n'
-    )
-    study = ta.Study.from_file(tmp_path)
-    design = np.full((2, 3), 0.5)
-    here = ta.simulate_models(study.task, study.models, design, 60, np.random.default_rng(1))
-    with simulating_with(Workers(2)):
-        shared = ta.simulate_models(study.task, study.models, design, 60, np.random.default_rng(1))
-    np.testing.assert_array_equal(here.behavior.fields["choice"], shared.behavior.fields["choice"])
-    assert study.models[0].seconds == 0.01
 
 
 @ta.model(name="player", parameters={"stay": ta.Uniform(0, 1)})

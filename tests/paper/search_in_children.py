@@ -22,13 +22,13 @@ for name in ("botorch.fit", "botorch.generation", "safetensors.torch", "scipy.st
     importlib.import_module(name)
 
 SEARCH = BayesianOptimization(
-    evaluations=7,
+    evaluations=6,
     initial=4,
     finalists=2,
     baselines=1,
-    draws=1500,
-    held_out=500,
-    epochs=3,
+    draws=900,
+    held_out=300,
+    epochs=2,
     summaries=2,
     block_hidden=(8,),
     hidden=(8,),

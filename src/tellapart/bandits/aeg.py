@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
+from ..models.compiled import ONLY_CALLED
 from ..models.kernel import theta_of
 from ..models.logsumexp import logsumexp
 from ..models.streams import uniform
@@ -38,7 +39,7 @@ from .compiled import MISSED, Descriptions, count_from, pick
 from .model import BanditModel, Convention
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def best_expected(past: Any, released: Any, scratch: Any) -> Any:
     """Write the expected reward of each arm into `scratch`; return the largest."""
     best, prior = 0.0, 1.0 if released else 2.0
@@ -48,7 +49,7 @@ def best_expected(past: Any, released: Any, scratch: Any) -> Any:
     return best
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def choose(past: Any, theta: Any, released: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Explore or exploit; theta = (epsilon, phi)."""
     best = best_expected(past, released, scratch)
@@ -58,7 +59,7 @@ def choose(past: Any, theta: Any, released: Any, memory: Any, scratch: Any, stre
     return pick(scratch, least, True, stream)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def describe(past: Any, choice: Any, released: Any, scratch: Any, row: Any) -> None:
     """One number: 1 + kind * K + m - 1."""
     best = best_expected(past, released, scratch)

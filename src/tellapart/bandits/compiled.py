@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ..behavior import Behavior
 from ..models.base import Floats
-from ..models.compiled import specialised
+from ..models.compiled import ONLY_CALLED, specialised
 from ..models.kernel import numbers_of
 from ..models.streams import below, started
 from ..tasks.base import Task
@@ -62,7 +62,7 @@ class Past(NamedTuple):
     losses: Any
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def count_from(scores: Any, least: Any) -> Any:
     """How many arms score `least` or more."""
     count = 0
@@ -71,7 +71,7 @@ def count_from(scores: Any, least: Any) -> Any:
     return count
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def pick(scores: Any, least: Any, inside: Any, stream: Any) -> Any:
     """One of the arms that score `least` or more, uniformly; or if not `inside`, one of the others."""
     count = count_from(scores, least)
@@ -90,7 +90,7 @@ pays: Any = None
 """These stand for the functions of a model and of a bandit in the loops, see `specialised`."""
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def count_reward(arm: Any, won: Any, wins: Any, losses: Any) -> None:
     if won:
         wins[arm] += 1.0

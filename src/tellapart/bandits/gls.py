@@ -34,6 +34,7 @@ import numpy as np
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
+from ..models.compiled import ONLY_CALLED
 from ..models.kernel import theta_of
 from ..models.streams import uniform
 from ..priors import Prior, Uniform
@@ -49,7 +50,7 @@ _MUCH = 2.0**26
 """More than any block has trials: one win or loss of the kind that is looked at first outweighs all of the other."""
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def situation(past: Any) -> Any:
     """Which of the three situations the agent is in."""
     most, fewest, both = 0.0, np.inf, 0
@@ -60,7 +61,7 @@ def situation(past: Any) -> Any:
     return SAME if both >= 2 else BETTER_WORSE if both == 1 else DILEMMA
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def best_score(past: Any, exploit: Any, scratch: Any) -> Any:
     """Write a score of each arm into `scratch`, return the largest: the arms that have it are the target set.
 
@@ -74,7 +75,7 @@ def best_score(past: Any, exploit: Any, scratch: Any) -> Any:
     return best
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def choose(past: Any, theta: Any, released: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Follow the latent state, which is memory[0]; theta = (gamma, pi_00, pi_01, pi_10, pi_11)."""
     if past.trials == 1:
@@ -87,7 +88,7 @@ def choose(past: Any, theta: Any, released: Any, memory: Any, scratch: Any, stre
     return pick(scratch, best, certain or uniform(stream) < theta[0], stream)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def describe(past: Any, choice: Any, released: Any, scratch: Any, row: Any) -> None:
     """Three numbers: how the choice came about in each state (see `emissions`), and the reward by which the state moved."""
     arms, case = scratch.size, situation(past)
@@ -123,7 +124,7 @@ def transitions(pi: Floats) -> Floats:
     return np.array([explore, exploit])
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _filter(rows: Any, emission: Any, transition: Any, often: Any, out: Any) -> None:
     """log p(choices | theta_j) of one participant: rows (B, T, 2 K), emission (3 K + 2, J), transition (2, 4, J) in, out (J,).
 
@@ -150,7 +151,7 @@ def _filter(rows: Any, emission: Any, transition: Any, often: Any, out: Any) -> 
         out[j] = log_scale + np.log(explore[j] + exploit[j])
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _rescale(explore: Any, exploit: Any) -> Any:
     """Divide by the largest of all nodes; returns its log. What is 150 orders of magnitude below it, and slow to compute with, is 0."""
     largest = 0.0

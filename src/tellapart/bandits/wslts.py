@@ -33,6 +33,7 @@ from scipy.special import betaln, log_softmax, softmax, xlog1py, xlogy
 
 from ..behavior import Behavior
 from ..models.base import ExactPosterior, Floats, Parameters
+from ..models.compiled import ONLY_CALLED
 from ..models.kernel import theta_of
 from ..models.logsumexp import logsumexp
 from ..models.streams import log_gamma_noise, uniform
@@ -43,7 +44,7 @@ from .model import BanditModel
 from .thompson import probability_largest
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def choose(past: Any, theta: Any, released: Any, memory: Any, scratch: Any, stream: Any) -> Any:
     """Stay or shift, and where to; theta = (gamma_w, gamma_l, lambda)."""
     gamma_w, gamma_l, power = theta[0], theta[1], theta[2]
@@ -62,7 +63,7 @@ def choose(past: Any, theta: Any, released: Any, memory: Any, scratch: Any, stre
 WIN_STAY, WIN_SHIFT, LOSS_STAY, LOSS_SHIFT = 1, 2, 3, 4
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, **ONLY_CALLED)
 def describe(past: Any, choice: Any, released: Any, scratch: Any, row: Any) -> None:
     """Stay or shift after win or loss; after a shift also the rank of the choice among the other arms, and their wins and losses.
 

@@ -22,6 +22,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from .compiled import ONLY_CALLED
 from .streams import standard_normal, uniform
 
 _FAR = 5.0
@@ -84,7 +85,7 @@ def largest(means: Any, sds: Any) -> Any:
     return shares
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _add_densities(shares: Any, means: Any, sds: Any, x: Any, weight: Any) -> None:
     """Add to the shares how dense it is that each option is the largest, with the value `x`."""
     product = 1.0
@@ -98,7 +99,7 @@ def _add_densities(shares: Any, means: Any, sds: Any, x: Any, weight: Any) -> No
             shares[k] += weight * product * np.exp(-0.5 * z * z) / (sds[k] * 0.5 * erfc(-z / np.sqrt(2.0)))
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _add_pieces(shares: Any, means: Any, sds: Any, low: Any) -> None:
     """Integrate these densities above `low`, piece by piece."""
     knots = np.empty(means.size * _KNOTS.size)
@@ -113,7 +114,7 @@ def _add_pieces(shares: Any, means: Any, sds: Any, low: Any) -> None:
                 _add_densities(shares, means, sds, knots[i] + half * (1.0 + _PLACES[p]), half * _WEIGHTS[p])
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _log_rare(means: Any, sds: Any, k: Any) -> Any:
     """log of the probability that option `k`, for which that is a rare event, is the largest."""
     above = means[0] + sds[0]
@@ -150,7 +151,7 @@ def _log_rare(means: Any, sds: Any, k: Any) -> Any:
     return highest + log(total)
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _log_density(means: Any, sds: Any, k: Any, x: Any) -> Any:
     """log of how dense it is that option `k` is the largest, with the value `x`."""
     z = (x - means[k]) / sds[k]
@@ -161,7 +162,7 @@ def _log_density(means: Any, sds: Any, k: Any, x: Any) -> Any:
     return total
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _slope(means: Any, sds: Any, k: Any, x: Any) -> Any:
     """The derivative of that logarithm with respect to `x`."""
     total = -(x - means[k]) / sds[k] ** 2
@@ -172,7 +173,7 @@ def _slope(means: Any, sds: Any, k: Any, x: Any) -> Any:
     return total
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
 def _log_below(z: Any) -> Any:
     """log of the standard normal distribution function, also where it is too small for a number."""
     if z > -30.0:
@@ -198,7 +199,7 @@ def drawn_largest(means: Any, sds: Any, stream: Any) -> Any:
     return best
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True)
+@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
 def total_of(shares: Any, options: Any) -> Any:
     """The sum of K probabilities, or -1 if these are none."""
     total = 0.0
