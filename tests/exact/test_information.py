@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Model, ModelError, Study, StudyError, Uniform, exact_information
+from tellapart import AEG, GLS, WSLTS, BernoulliBandit, Model, ModelError, Question, Study, StudyError, Uniform, exact_information
+from tellapart.information.exact import log_posterior
 from tellapart.tasks.text import parse_design
 
 ALL = (WSLTS(), AEG(), GLS())
@@ -154,3 +155,11 @@ def test_each_model_needs_two_participants(n):
 
 def test_two_participants_of_each_model_are_enough():
     assert information(ALL, "discriminate", "0.2,0.5,0.8", 6, trials=2).n == 6
+
+
+def test_probabilities_of_models_follow_from_evidence_by_bayes_theorem():
+    question = Question((AEG(), GLS()), prior=(0.9, 0.1))
+    evidence = np.log([[0.2, 0.4], [0.3, 0.0], [0.05, 0.5]], where=np.array([[1, 1], [1, 0], [1, 1]], bool), out=np.full((3, 2), -np.inf))
+    posterior = np.exp(log_posterior(question, evidence))
+    np.testing.assert_allclose(posterior, [[0.18 / 0.22, 0.04 / 0.22], [1.0, 0.0], [0.045 / 0.095, 0.05 / 0.095]])
+    assert np.isnan(log_posterior(question, np.full((1, 2), -np.inf))).all()

@@ -1,13 +1,14 @@
 """Agents in plain Python, trial by trial, against a loop written here; nothing is compiled, see test_agents.py for that."""
 
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tellapart as ta
 from tellapart.models import kernel
-from tellapart.models.agents import _seed_of
+from tellapart.models.agents import NotCompiled, _seed_of
+from tellapart.models.failures import SimulationFailed
 from tellapart.models.kernel import as_behavior, numbers_of, recorded, settings_of, theta_of
 from tellapart.models.live import _like
 from tellapart.models.roles import first_line, line_of_return
@@ -296,3 +297,95 @@ def test_arrays_of_the_loop():
     assert theta.tolist() == [[0.1, 3.0], [0.2, 4.0]]
     with pytest.raises(ta.ModelError, match="one set of parameters for each participant"):
         theta_of(RESETS(), {"beta": 3.0, "alpha": 0.1}, 2)
+
+
+# around a compiled loop that is not one
+
+
+class Loop:
+    """Stands for a compiled loop: it fails as a whole if somebody has an alpha above 0.8, and says nothing of who has one above 0.6."""
+
+    def go_on(self, theta, behavior, designs, blocks, seeds, task):
+        if (theta[:, 0] > 0.8).any():
+            raise IndexError
+        failed, done = theta[:, 0] > 0.6, task.nothing(len(theta))
+        done.write(np.arange(len(theta)), behavior)
+        for i in np.flatnonzero(~failed):
+            for block in blocks:
+                for trial in range(task.trials):
+                    done.record((i, block, trial), {"choice": 1, "reward": 0})
+        return done, failed
+
+    def log_likelihood(self, theta, behavior, designs, task):
+        return np.where(theta[:, 0] > 0.6, np.nan, -theta[:, 0])
+
+
+@pytest.fixture
+def around(monkeypatch):
+    """An agent whose functions are as they are, around another loop."""
+
+    def made(loop=None, rules="rules", reason="why"):
+        plain = RESETS().at(TASK).plain
+        other = SimpleNamespace(plain=plain, simulator=loop, scorer=loop, rules=rules, reason=reason)
+        monkeypatch.setattr(RESETS, "at", lambda self, task: other)
+        return RESETS()
+
+    return made
+
+
+THETA = {"alpha": np.array([0.1, 0.7, 0.3, 0.9]), "beta": np.full(4, 2.5)}
+FOUR = np.stack([DESIGN] * 4)
+
+
+def test_why_an_agent_is_not_compiled(around):
+    assert "the rules of 'bernoulli-bandit' are not" in around(rules=None).not_compiled(TASK)
+    assert around().not_compiled(TASK) == "why"
+
+
+def test_without_a_loop_it_is_played_in_python_and_says_so(around):
+    agent, data = around(rules=None), behavior(4)
+    with pytest.warns(NotCompiled, match="'learner' runs as plain Python"):
+        played = agent.simulate(THETA, FOUR, np.random.default_rng(3), TASK)
+    assert played.mask.all()
+    with pytest.warns(NotCompiled):
+        scores = agent.log_likelihood(THETA, data, FOUR, TASK)
+    theta = np.stack([*THETA.values()], axis=1)
+    assert scores.tolist() == [agent._replayed(theta[i], data[i], DESIGN, TASK) for i in range(4)]
+
+
+def test_of_whom_a_loop_says_nothing_python_does(around):
+    """Who fails in a batch is found one by one, and played in plain Python, where nothing is wrong with them here."""
+    agent, data = around(Loop(), rules=None), behavior(4, missing=0.0)
+    done, failed = agent._compiled(np.stack([*THETA.values()], axis=1), data, FOUR, range(1, 2), np.arange(4), TASK)
+    assert failed.tolist() == [False, True, False, True]
+    assert done.mask[:, 1].all(1).tolist() == [True, False, True, False]
+    np.testing.assert_array_equal(done.fields["choice"][:, 0], data.fields["choice"][:, 0])
+    whole, failures = agent.go_on(THETA, data, FOUR, 1, np.random.default_rng(3), TASK)
+    assert failures == {}
+    assert whole.mask.all()
+    assert (whole.fields["choice"][[0, 2], 1] == 1).all()
+    seeds = np.random.default_rng(3).integers(0, 2**53, 4)
+    values = {name: float(column[3]) for name, column in THETA.items()}
+    alone = agent.go_on_one(values, data[3], DESIGN, 1, np.random.default_rng(int(seeds[3])), TASK)
+    np.testing.assert_array_equal(whole.fields["choice"][3, 1], alone.fields["choice"][0, 1])
+
+
+def test_who_fails_in_a_loop_but_not_in_python_is_told(around):
+    agent = around(Loop(), rules=None)
+    with pytest.raises(SimulationFailed) as error:
+        agent.simulate(THETA, FOUR, np.random.default_rng(3), TASK)
+    assert list(error.value.failures) == [1, 3]
+    failure = error.value.failures[1]
+    assert (failure.error, failure.call) == ("it fails when compiled, but not in plain Python", "simulate_one")
+    assert failure.parameters == {"alpha": 0.7, "beta": 2.5}
+    assert error.value.behavior.mask.all((1, 2)).tolist() == [True, False, True, False]
+
+
+def test_a_score_that_is_no_number_is_looked_into(around, monkeypatch):
+    agent, looked = around(Loop()), []
+    monkeypatch.setattr(RESETS, "_replayed", lambda self, theta, behavior, design, task: looked.append(theta.tolist()))
+    scores = agent.log_likelihood(THETA, behavior(4), FOUR, TASK)
+    assert scores[[0, 2]].tolist() == [-0.1, -0.3]
+    assert looked == [[0.7, 2.5]]
+    agent.log_likelihood({name: values[[0, 2]] for name, values in THETA.items()}, behavior(2), FOUR[:2], TASK)
+    assert len(looked) == 1

@@ -133,7 +133,7 @@ class Agent(Model):
         for i in range(len(designs)):
             one = slice(i, i + 1)
             with suppress(Exception):
-                part, failed[one] = kernel.go_on(theta[one], behavior[one], designs[one], blocks, seeds[one], task)
+                part, failed[one] = kernel.go_on(theta[one], done[one], designs[one], blocks, seeds[one], task)
                 done.write(one, part)
         return done, failed
 
