@@ -121,7 +121,7 @@ def test_who_is_at_the_edge_of_a_prior():
 
 def test_inference_asks_the_estimator_and_counts_trials():
     """Draws on the normal scale become parameters, each by its prior; trials that were not recorded are missed ones."""
-    question, task = Question((AEG(), WSLTS()), "both", about=("aeg.phi", "wslts.lambda", "wslts.gamma_w")), BernoulliBandit(2, 2, 3)
+    question, task = Question((AEG(), WSLTS()), "both", about=("aeg.phi", "wslts.lambda", "wslts.gamma_w")), BernoulliBandit(2, 3, 3)
     normal = {0: np.array([[[-1.0], [0.5]], [[9.0], [8.0]]]), 1: np.array([[[0.3, -0.7], [1.0, 0.1]], [[0.2, 0.4], [-0.6, 0.9]]])}
     asked = []
 
@@ -133,9 +133,9 @@ def test_inference_asks_the_estimator_and_counts_trials():
     estimator = SimpleNamespace(
         question=question, task=task, inputs=lambda behavior, designs: "inputs", log_probabilities=lambda inputs: logits, draws=draws
     )
-    mask = np.array([[[True, True, True], [True, False, False]], [[True] * 3, [True] * 3]])
-    behavior = Behavior({"arm": np.zeros((2, 2, 3), int), "reward": np.zeros((2, 2, 3))}, mask)
-    for design in ([[0.3, 0.6], [0.2, 0.4]], [[[0.3, 0.6], [0.2, 0.4]]] * 2):
+    mask = np.array([[[True, True, True], [True, False, False], [True] * 3], [[True] * 3] * 3])
+    behavior = Behavior({"choice": np.zeros(mask.shape, int), "reward": np.zeros(mask.shape)}, mask)
+    for design in ([[0.3, 0.6]] * 3, [[[0.3, 0.6]] * 3] * 2):
         asked.clear()
         posterior = infer(estimator, behavior, design, draws=2, seed=4)
         assert [entry[:3] for entry in asked] == [("inputs", 0, 2), ("inputs", 1, 2)]
@@ -145,5 +145,5 @@ def test_inference_asks_the_estimator_and_counts_trials():
         for m, part in enumerate(posterior.parameters.values()):
             for p, (name, prior) in enumerate(question.parameters(m).items()):
                 np.testing.assert_array_equal(part.draws[name], prior.from_normal(normal[m][..., p]))
-        assert (posterior.trials.tolist(), posterior.missed.tolist()) == ([4, 6], [2, 0])
+        assert (posterior.trials.tolist(), posterior.missed.tolist()) == ([7, 9], [2, 0])
         assert posterior.doubtful.tolist() == ["", f"aeg.phi beyond {EDGE:g} standard deviations of the prior"]

@@ -114,6 +114,7 @@ def test_modules_of_users_count_by_what_is_used_of_them(monkeypatch):
     assert digest(function) != before
     excerpt = _globals(function)["mine"]
     assert list(excerpt.named) == ["used"]
+    assert hasattr(jitted(excerpt).used, "py_func")  # compiled as any other
     assert _globals(eval("lambda x: np.sin(x)", {"np": np}))["np"] is np
 
 

@@ -295,6 +295,8 @@ def test_arrays_of_the_loop():
     assert numbers_of(TASK).tolist() == [3, 3, 2, 6]
     theta = theta_of(RESETS(), {"beta": np.array([3.0, 4.0]), "alpha": np.array([0.1, 0.2])}, 2)
     assert theta.tolist() == [[0.1, 3.0], [0.2, 4.0]]
+    nobody = ta.agent(name="nobody", parameters={})(type("Nobody", (), {"choose": lambda self: np.ones(3) / 3}))
+    assert theta_of(nobody(), {}, 2).shape == (2, 0)
     with pytest.raises(ta.ModelError, match="one set of parameters for each participant"):
         theta_of(RESETS(), {"beta": 3.0, "alpha": 0.1}, 2)
 

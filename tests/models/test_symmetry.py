@@ -173,3 +173,25 @@ def test_a_symmetry_is_broken_if_no_reading_of_the_fields_keeps_it(monkeypatch):
     assert broken_symmetries(Forgets(), three) == ta.Symmetry(True, False)
     assert broken_blocks(Forgets(), TASK, 3, 50)
     assert asked[-1] == (3, 50, "blocks", ())
+
+
+def chooser(name, bias):
+    """Chooses arms at random, the first in a share `bias` of trials more than that; whatever they pay, or only in the first block."""
+
+    @ta.model(name=name, parameters={}, vectorised=True)
+    def choose(parameters, designs, rng, task):
+        choice = rng.integers(0, 3, (len(designs), task.blocks, task.trials))
+        biased = rng.random(choice.shape) < np.asarray(bias)[:, None]
+        choice = np.where(biased, 0, choice)
+        paid = np.take_along_axis(designs, choice, 2)
+        return {"choice": choice, "reward": (rng.random(choice.shape) < paid).astype(int)}
+
+    return choose()
+
+
+@pytest.mark.parametrize(
+    ("bias", "columns", "blocks"), [((0, 0, 0, 0), False, False), ((0.8, 0.8, 0.8, 0.8), True, False), ((0.8, 0, 0, 0), True, True)]
+)
+def test_broken_symmetries_are_found(bias, columns, blocks):
+    """A symmetry that holds is called broken at most once in 10^5 times."""
+    assert broken_symmetries(chooser("chooser", bias), TASK, 1, 200) == ta.Symmetry(columns, blocks)

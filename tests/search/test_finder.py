@@ -10,6 +10,7 @@ import tellapart as ta
 from tellapart.information.estimate import Pointwise
 from tellapart.journal import Journal
 from tellapart.search.amortized import CLIMBS, HABITS, LAST, LOOKS, _as_good, _Finder
+from tellapart.workers import HERE, Workers
 
 TASK = ta.BernoulliBandit(2, 2, 6)
 QUESTION = ta.Question((ta.WSLTS(), ta.AEG()))
@@ -136,10 +137,12 @@ def test_costs_are_counted_in_steps_and_progress_never_passes_the_end(tmp_path):
 
 
 def test_climbs_are_longer_where_designs_have_many_numbers(tmp_path):
-    job = ta.Job(ta.BernoulliBandit(4, 6, 3), QUESTION, 3, Journal(tmp_path))
+    job = ta.Job(ta.BernoulliBandit(4, 6, 3), QUESTION, 3, Journal(tmp_path), workers=Workers(2))
     settings = ta.Amortized(steps=40, survey=16, survey_simulations=50)
     assert _Finder(settings, job).climbing == 16 * 50 * 24 / 6
     assert _Finder(replace(settings, simulations=10_000), job).climbing == 16 * 50
+    # a quick simulator's work is done here, that of a slow one elsewhere
+    assert [_Finder(replace(settings, simulations=n), job).workers for n in (0, 10_000)] == [HERE, job.workers]
 
 
 def test_steps_of_training():
