@@ -1,5 +1,7 @@
 """The learned law of answers, what is known by it, and what next blocks would tell, against likelihoods."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from yes_no import Signals, any_slope, exact_yes, flat, knowing, steep
 
 import tellapart as ta
 from tellapart.adaptive import belief as belief_module
-from tellapart.adaptive.answers import Answers, learn_law
+from tellapart.adaptive.answers import Answers, learn_law, prior_points
 from tellapart.adaptive.belief import Said, belief_after, value_of
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.codes import Codes
@@ -147,7 +149,9 @@ def test_what_is_known_is_the_posterior(which_model):
 
 def test_draws_are_carried_to_a_narrow_posterior(which_threshold, monkeypatch):
     """Where too few points of the prior carry the weight, stages reach the same posterior and evidence as the weighted points."""
-    answers, rng = which_threshold.way.answers, np.random.default_rng(1)
+    answers, rng = copy(which_threshold.way.answers), np.random.default_rng(1)
+    answers.points = answers.points_known = (prior_points(2),)  # all of them, so that the weighted ones are enough
+    answers.memory = {}
     signals = rng.uniform(-1, 2, 72)
     told = said(signals, rng.random(72) < 1 / (1 + np.exp(-2.0 * (signals - 0.7))))
     weighted, value = belief_after(answers, told, np.random.default_rng(2)), value_of(answers, told, 0, np.zeros(2), [0, 1], rng)

@@ -61,7 +61,9 @@ def people():
     return Repeater().simulate({"stay": np.full(PEOPLE, 0.97)}, designs, np.random.default_rng(2), TASK), designs
 
 
-def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_nothing(people):
+def test_people_are_told_apart_by_what_was_learned_beside_a_network_that_knows_nothing(people, monkeypatch):
+    monkeypatch.setattr("tellapart.groups.refine.MEASURED", 300)
+    monkeypatch.setattr("tellapart.estimators.likelihood.JUDGES", 256)
     behavior, designs = people
     network = untrained()
     before = {name: value.clone() for name, value in network.state_dict().items()}
