@@ -88,7 +88,7 @@ def test_encoders(part, task):
 
 @each(known_parts("estimator"))
 def test_estimators(part):
-    check_estimator(part, steps=60)
+    check_estimator(part, steps=40)
 
 
 @each(known_parts("search"))
