@@ -100,8 +100,10 @@ def test_it_survives_the_study_file(folder):
 def test_a_run_is_not_continued_with_other_code(folder):
     Run.open(Study.from_file(folder), folder / "run")
     (folder / "parts.py").write_text((folder / "parts.py").read_text() + "\nCHANGED = True\n")
-    with pytest.raises(RunError, match="different study"):
+    with pytest.raises(RunError, match="different study") as caught:
         Run.open(Study.from_file(folder), folder / "run")
+    for said in (caught.value.expected, str(caught.value.got)):  # a bare fingerprint would tell nobody which file it was
+        assert re.search(r"fingerprint of the Python file with [a-z]+( \([\w-]+\))? = [0-9a-f]{16}", said), said
 
 
 @pytest.mark.parametrize(

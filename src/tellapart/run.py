@@ -225,7 +225,14 @@ def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
         if a == b:
             continue
         if isinstance(a, dict) and isinstance(b, dict):
-            lines += [f"{key}.{k} = {a.get(k, 'not there')}" for k in sorted({*a, *b}) if a.get(k) != b.get(k)]
+            changed = {k: a.get(k, "not there") for k in sorted({*a, *b}) if a.get(k) != b.get(k)}
+            lines += [f"{_file_of(k, one) if key == 'code' else f'{key}.{k}'} = {value}" for k, value in changed.items()]
         else:
             lines.append(f"{key} = {a if a is not None else 'not there'}")
     return ", ".join(lines)
+
+
+def _file_of(part: str, described: dict[str, Any]) -> str:
+    """What the fingerprint of a user's code is of, in words."""
+    kind = described.get(part)
+    return f"fingerprint of the Python file with {part}" + (f" ({kind['use']})" if isinstance(kind, dict) else "")

@@ -487,6 +487,17 @@ def test_people_who_share_a_label_are_pointed_at(tmp_path):
         understand([write(tmp_path / "data.csv", ["id", "trial", "choice", "reward"], rows)], THREE)
 
 
+def test_a_count_of_blocks_that_is_taken_for_the_trial_is_named(tmp_path):
+    """'round' is the trial in many tables; here it is the block, and the message says which column it went by."""
+    header = ["subject", "round", "nr", "choice", "reward"]
+    rows = [[r["participant"], r["block"] + 1, r["trial"] + 1, r["choice"], r["reward"]] for r in rows_of(simulate(THREE))]
+    path = write(tmp_path / "data.csv", header, rows)
+    with pytest.raises(TableError, match="if 'round' does not count trials, --columns trial=NAME, and --columns block=NAME"):
+        understand([path], THREE)
+    columns = {"block": "round", "trial": "nr"}
+    assert understand([path], THREE, TableSettings(columns=columns)).behavior.mask.all()
+
+
 @pytest.mark.parametrize("names", [("1.1", "1.2"), ("3", "4"), ("3.0", "4.0")], ids=str)
 def test_blocks_with_numbers_of_their_own(tmp_path, names):
     """A number is one block however it is written: the first person has whole ones."""

@@ -180,6 +180,15 @@ def test_alternatives_say_how_far_behind_they_are_and_whether_they_were_drawn(pa
     assert "<td>-0.001 ± 0.002</td><td>drawn at random</td>" in page
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_crosses_are_said_to_be_of_other_participants(content, known):
+    """They come from those of the checks, so that one to the left of a lower bound is no contradiction."""
+    designs = [replace(part, exact=part.exact and replace(part.exact, exact=known)) for part in content.validation.designs]
+    assert any(part.exact for part in designs)
+    page = render(replace(content, validation=replace(content.validation, designs=designs)))
+    assert ("Crosses: the exact answer, on 30 other participants, so that a cross can lie on either side by chance." in page) == known
+
+
 def test_settings_are_those_that_were_used(page):
     settings = dict(re.findall(r'<th scope="row">(\w+)</th><td>([^<]*)</td>', page))
     assert settings["steps"] == "6500"

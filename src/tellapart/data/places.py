@@ -59,8 +59,8 @@ def find_places(
         b = _implied_blocks(table, people, counted, blocks, trials, trial, findings)
     if len(findings.problems) > before or b is None:
         return None
-    if counted is not None:
-        _twice(table, people, b, counted, findings)
+    if trial and counted is not None:
+        _twice(table, people, b, counted, trial, findings)
     t = _trials(people, b, counted, trials, trial, findings)
     if len(findings.problems) == before:
         _too_many(table, people, b, t, trials, findings)
@@ -201,7 +201,7 @@ def _too_many(table: RawTable, people: Indices, block: Indices, trial: Indices, 
         )
 
 
-def _twice(table: RawTable, people: Indices, block: Indices, counted: NDArray[np.float64], findings: Findings) -> None:
+def _twice(table: RawTable, people: Indices, block: Indices, counted: NDArray[np.float64], column: str, findings: Findings) -> None:
     """Two rows for one trial."""
     places = np.stack([_pairs(people, block), counted], axis=1)
     _, first, inverse = np.unique(places, axis=0, return_index=True, return_inverse=True)
@@ -211,7 +211,11 @@ def _twice(table: RawTable, people: Indices, block: Indices, counted: NDArray[np
         pairs = [f"{table.place(int(earlier[row]))} and {table.place(int(row))}" for row in repeated]
         said = [texts for name, texts in table.columns.items() if name != FILE_PERSON]  # a file that is given twice has the same rows
         same = all((texts[repeated] == texts[earlier[repeated]]).all() for texts in said)
-        fix = "delete the duplicates" if same else "these rows differ: give people who share a label labels of their own"
+        if same:
+            fix = "delete the duplicates"
+        else:  # perhaps a column that counts blocks was taken for the trial
+            fix = "these rows differ: give people who share a label labels of their own"
+            fix += f"; if '{column}' does not count trials, --columns trial=NAME, and --columns block=NAME if there is a block"
         fix += ", or --columns trial=none to go by the order of rows"
         rows = "1 row is" if len(repeated) == 1 else f"{len(repeated):,} rows are"
         findings.mend(f"{rows} about a trial that another row is about too.", fix, some(pairs, 3))

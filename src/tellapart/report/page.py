@@ -138,9 +138,14 @@ def _information(content: Content) -> Panel | None:
     validation = content.validation
     if validation is None or validation.comparison is None:
         return None
-    exact = {part.label: part.exact.middle for part in validation.designs if part.exact and part.exact.exact}
+    known = {part.label: part.exact for part in validation.designs if part.exact and part.exact.exact}
+    exact = {label: one.middle for label, one in known.items()}
     figure = figures.information_figure(validation.comparison, content.question.most, exact)
-    return panel(figure, "information", words.against_baseline_in_words(validation.comparison))
+    caption = words.against_baseline_in_words(validation.comparison)
+    if known:  # without it a cross to the left of a lower bound looks like a contradiction
+        n = min(one.n for one in known.values())
+        caption += f" Crosses: the exact answer, on {counted(n, 'other participant')}, so that a cross can lie on either side by chance."
+    return panel(figure, "information", caption)
 
 
 def _curve(content: Content) -> Panel | None:
