@@ -40,7 +40,7 @@ def test_it_survives_json():
     assert (again.mean, again.gain, again.information) == (baseline.mean, baseline.gain, baseline.information)
 
 
-@pytest.mark.parametrize(("nats", "words"), [(0.001, "+0.001 ± 0.003 nats behind"), (-0.004, "+0.004 ± 0.003 nats ahead")])
+@pytest.mark.parametrize(("nats", "words"), [(0.001, "0.001 ± 0.003 nats behind"), (-0.004, "0.004 ± 0.003 nats ahead")])
 def test_who_is_not_behind_is_ahead(nats, words):
     information = InformationEstimate(0.9, 0.004, "lower bound", 20_000)
     assert Alternative(np.zeros((1, 1)), information, Difference(nats, 0.003)).in_words == words

@@ -147,7 +147,7 @@ def test_a_gain_is_clear_beyond_two_standard_errors(gain, words):
     )
     text = against_baseline_in_words(comparison)
     assert text.startswith(f"The recommended design {words} than randomly drawn comparison designs")
-    assert text.endswith(f"0.750 nats against 0.500 on average; on the same participants {gain:+.3f} ± 0.010, ahead of 2 of 3.")
+    assert text.endswith(f"0.750 nats against 0.500 on average; on the same participants {gain:+.3f} ± 0.010, ahead of 2 of 3 designs.")
 
 
 def test_an_exact_comparison_in_words():

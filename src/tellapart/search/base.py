@@ -163,8 +163,8 @@ class Alternative:
     @property
     def in_words(self) -> str:
         """How far behind it is; or ahead, if it did better on these participants, who had no part in the choice."""
-        ahead = Difference(-self.behind.nats, self.behind.se)
-        return f"{self.behind} behind" if self.behind.nats >= 0 else f"{ahead} ahead"
+        far = f"{abs(self.behind.nats):.3f} ± {self.behind.se:.3f} nats"
+        return f"{far} {'behind' if self.behind.nats >= 0 else 'ahead'}"
 
     def to_json(self) -> dict[str, Any]:
         return {"design": self.design.tolist(), **self.information.to_json(), "behind": asdict(self.behind), "drawn": self.drawn}

@@ -47,7 +47,7 @@ def against_baseline_in_words(comparison: BaselineComparison) -> str:
         verdict = "does not clearly tell more than randomly drawn comparison designs"
     return (
         f"The recommended design {verdict}: {comparison.recommended.nats:.3f} nats against {comparison.mean.nats:.3f} on average;"
-        f" on the same participants {gain.nats:+.3f} ± {gain.se:.3f}, ahead of {comparison.ahead} of {count}."
+        f" on the same participants {gain.nats:+.3f} ± {gain.se:.3f}, ahead of {comparison.ahead} of {count} designs."
     )
 
 
