@@ -199,7 +199,7 @@ def drawn_largest(means: Any, sds: Any, stream: Any) -> Any:
     return best
 
 
-@nb.njit(cache=True, error_model="numpy", forceinline=True, **ONLY_CALLED)
+@nb.njit(cache=True, error_model="numpy", forceinline=True)
 def total_of(shares: Any, options: Any) -> Any:
     """The sum of K probabilities, or -1 if these are none."""
     total = 0.0
