@@ -7,7 +7,7 @@ READY := .venv/.ready
 # tests of seconds, from measured durations; all others train networks, start servers or draw many simulations
 QUICK := tests/tasks tests/data $(addprefix tests/,contracts/test_shape_of_the_code.py exact/test_estimate.py networks/test_heads.py \
   networks/test_encoders.py report/test_figures.py search/test_baseline.py search/test_climb.py search/test_surrogate.py server/test_plan.py \
-  validation/test_words.py test_behavior.py test_benchmarks.py test_display.py test_journal.py test_layers.py test_parts.py \
+  validation/test_words.py test_behavior.py test_benchmarks.py test_display.py test_files.py test_journal.py test_layers.py test_parts.py \
   test_posterior.py test_priors.py test_progress.py test_question.py test_study.py)
 
 # benchmarks that need no arguments; the others are run by name
