@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from yes_no import SOON_LEARNED, Signals, any_slope, flat, steep
+from yes_no import FEW, SOON_LEARNED, Signals, any_slope, flat, steep, with_numbers
 
 from tellapart.adaptive.by_answers import ByAnswers
 from tellapart.adaptive.learned import Learning
@@ -22,10 +22,14 @@ STEPS = 250
 def policy_for(question, task):
     """A policy whose plan is to show all signals evenly."""
     plan = np.linspace(-2, 2, task.blocks)[:, None]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, number in SOON_LEARNED.items():
-            patch.setattr(name, number)
+    with with_numbers(SOON_LEARNED):
         return Learning(task, question, Amortized(), seed=3, steps=STEPS).policy(plan, None)
+
+
+@pytest.fixture(scope="module")
+def fewer_rows_and_draws():
+    with with_numbers(FEW):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from leaks import check_no_leak
-from yes_no import FEW, quick
+from yes_no import quick
 
 import tellapart as ta
 from tellapart.adaptive.decisions import difference, record
@@ -19,13 +19,7 @@ RNG = np.random.default_rng(0)
 EVERYBODY = Behavior({"yes": RNG.integers(0, 2, (4, 3, 1)).astype(np.int8)}, participants=np.array(["a", "b", "c", "d"]))
 WHOLE = Behavior({"yes": RNG.integers(0, 2, (1, 6, 1)).astype(np.int8)})
 
-
-@pytest.fixture(scope="module", autouse=True)
-def fewer_rows_and_draws():
-    with pytest.MonkeyPatch.context() as patch:
-        for name, number in FEW.items():
-            patch.setattr(name, number)
-        yield
+pytestmark = pytest.mark.usefixtures("fewer_rows_and_draws")
 
 
 @pytest.fixture(scope="module")

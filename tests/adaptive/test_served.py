@@ -10,20 +10,14 @@ pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
 
 from kit import choose, plan_of, somebody
-from yes_no import FEW, Signals, any_slope, quick
+from yes_no import Signals, any_slope, quick
 
 import tellapart as ta
 from tellapart.server.collected import collect
 from tellapart.server.database import Database, sqlite_url
 from tellapart.server.sessions import Sessions
 
-
-@pytest.fixture(scope="module", autouse=True)
-def fewer_rows_and_draws():
-    with pytest.MonkeyPatch.context() as patch:
-        for name, number in FEW.items():
-            patch.setattr(name, number)
-        yield
+pytestmark = pytest.mark.usefixtures("fewer_rows_and_draws")
 
 
 @pytest.fixture(scope="module")

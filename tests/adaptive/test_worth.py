@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import kstest
 from torch import nn
-from yes_no import FEW, Signals, any_slope, flat, model_of, quick, steep
+from yes_no import FEW, Signals, any_slope, flat, model_of, quick, steep, with_numbers
 
 import tellapart as ta
 from tellapart.adaptive.answers import prior_points
@@ -31,10 +31,7 @@ PEOPLE = 90
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_rows_and_draws():
-    with pytest.MonkeyPatch.context() as patch:
-        for name, number in FEW.items():
-            patch.setattr(name, number)
-        patch.setattr("tellapart.adaptive.worth.POINTS", 4)
+    with with_numbers({**FEW, "tellapart.adaptive.worth.POINTS": 4}):
         yield
 
 

@@ -1,9 +1,11 @@
 """The smallest adaptive experiment with known answers: is a signal above a participant's threshold?"""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import pytest
 import torch
 from scipy.special import expit
 from torch import nn
@@ -20,6 +22,15 @@ SOON_LEARNED = {"tellapart.adaptive.answers.EXAMPLES": 1024, "tellapart.adaptive
 LOOKED_AT = {"tellapart.adaptive.by_answers.EVERYWHERE": 48, "tellapart.adaptive.by_answers.SOME": 64}
 FEW = {**SOON_LEARNED, **LOOKED_AT, "tellapart.adaptive.belief.DRAWS": 256}
 """Rows and draws too: what tells most is found among few, and two numbers at most are not known."""
+
+
+@contextmanager
+def with_numbers(numbers):
+    """These numbers in the place of those that modules have."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in numbers.items():
+            patch.setattr(name, number)
+        yield
 
 
 LITTLE = Effort(4, 4, (0.1,), 3)
