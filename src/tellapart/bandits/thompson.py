@@ -26,6 +26,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..models.choices import sort
 from ..models.compiled import ONLY_CALLED
 from ..threads import in_threads
 
@@ -147,7 +148,7 @@ def _largest(wins: Any, losses: Any, power: Any, arms: Any, edges: Any, density:
         arms[k, 6] = max(arms[k, 0], _RESOLUTION * abs(arms[k, 5]))
         filled = _panels(arms[k], edges, filled)
         mass[k], out[k] = 0.0, 0.0
-    edges[:filled].sort()
+    sort(edges[:filled])
     left, least = edges[0], _MERGE * arms[origin, 6]
     for panel in range(1, filled):
         right = edges[panel]

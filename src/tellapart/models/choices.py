@@ -106,12 +106,23 @@ def _add_pieces(shares: Any, means: Any, sds: Any, low: Any) -> None:
     for k in range(means.size):
         for i in range(_KNOTS.size):
             knots[k * _KNOTS.size + i] = max(low, means[k] + _KNOTS[i] * sds[k])
-    knots.sort()
+    sort(knots)
     for i in range(knots.size - 1):
         half = 0.5 * (knots[i + 1] - knots[i])
         if half > 0.0:
             for p in range(_PLACES.size):
                 _add_densities(shares, means, sds, knots[i] + half * (1.0 + _PLACES[p]), half * _WEIGHTS[p])
+
+
+@nb.njit(cache=True, **ONLY_CALLED)
+def sort(values: Any) -> None:
+    """Bring a few numbers into order, smallest first, where they are; numba's own `sort` takes two seconds to compile."""
+    for i in range(1, values.size):
+        value, place = values[i], i
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
 
 
 @nb.njit(cache=True, error_model="numpy", **ONLY_CALLED)
