@@ -491,6 +491,15 @@ def test_a_fault_of_ours_is_admitted(folder, monkeypatch):
     assert not (folder / "data.csv").exists()
 
 
+def test_who_stops_a_command_is_told_so(folder, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tellapart.models.simulation.simulate_models", stopped)
+    outcome = simulate(folder)
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr.strip()) == (130, "", "Stopped.")
+
+
 # the program as it is started from a shell
 
 

@@ -23,7 +23,7 @@ from tellapart import (
 from tellapart.nearby import Moved, Rounded
 from tellapart.parts import known_parts
 from tellapart.report.citations import SOURCES
-from tellapart.report.page import Content, recommendation, render
+from tellapart.report.page import Content, _confusion, recommendation, render
 from tellapart.search.base import Baseline, Search
 from tellapart.validation.suite import validate
 
@@ -331,3 +331,8 @@ def test_in_a_browser_the_page_can_be_seen_and_printed(opened):
     opened.emulate_media(media="print")
     assert opened.locator("#explorer input").first.is_hidden()
     opened.emulate_media(media="screen")
+
+
+def test_given_parameters_are_named(content):
+    [told] = {re.search(r"at given parameters \((.+?)\)\.", panel.caption)[1] for panel in _confusion(content) if "given" in panel.caption}
+    assert told == "wslts.gamma_w = 0.5, wslts.gamma_l = 0.5, wslts.lambda = 1, aeg.epsilon = 0.5, aeg.phi = 0.5"

@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 import threading
+import time
 from contextlib import closing, contextmanager
 
 import numpy as np
@@ -80,9 +81,21 @@ def test_the_analysis_goes_on_after_a_database_that_was_away(sessions, monkeypat
     analyst.start()
     assert told.wait(30)
     analyst.stop()
-    analyst._thread.join()
     assert analyst.summary()["participants"] == 1
     assert analyst.note == ""
+
+
+def test_the_end_waits_for_a_reading_to_end(sessions, monkeypatch):
+    """An interpreter that ends while a thread is inside of torch is aborted, with exit code 134."""
+    play_all(sessions, sessions.start(somebody()).key)
+    monkeypatch.setattr(analysis, "EVERY", 0.01)
+    analyst, reading, ended = Analyst(sessions), threading.Event(), threading.Event()
+    analyst._reader = lambda people: (reading.set(), time.sleep(0.2), ended.set()) and (np.full((len(people.labels), 3), 1 / 3), None)
+    Analyst(sessions).stop()  # of one that was never started
+    analyst.start()
+    assert reading.wait(30)
+    analyst.stop()
+    assert ended.is_set()
 
 
 def test_forgetting_while_somebody_reads_says_that_traces_are_left(tmp_path, monkeypatch):
@@ -99,7 +112,9 @@ def test_forgetting_while_somebody_reads_says_that_traces_are_left(tmp_path, mon
     assert left.exit_code == 2
     assert "could not be emptied" in left.output
     database.close()
-    assert "no such participant" in run.invoke(commands, ["forget", str(tmp_path), "p0001"]).output
+    unknown = run.invoke(commands, ["forget", str(tmp_path), "p0001"]).output
+    assert "no such participant" in unknown
+    assert "fix:      see the labels: tellapart export" in unknown
     assert all(b"5f2d8c1e9ab0" not in file.read_bytes() for file in tmp_path.glob("participants*"))
 
 

@@ -49,6 +49,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             stop(f"Error: {error}", 2)
         except MemoryError:
             stop("Error: There is not enough memory for this.\n  fix:      ask for fewer participants at a time", 2)
+        except KeyboardInterrupt:
+            stop("Stopped.", 130)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as error:

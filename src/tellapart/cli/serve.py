@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..errors import StudyError, TellapartError, counted
 from ..files import quoted
 from ..progress import progress_bar
-from .frame import argument, command, option, show
+from .frame import argument, command, option, show, stop
 from .options import DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def serve(
         if simulate is None:
             door = listening(host, port)
             _show_links(experiment, address_of(door))
-            server_of(experiment.app).run([door])
+            try:
+                server_of(experiment.app).run([door])
+            except KeyboardInterrupt:
+                stop("Stopped. All that people did is kept, and the same command goes on from here.", 130)
             return
         with in_background(experiment.app, host, port if stay else 0) as address:
             if stay:
@@ -135,7 +138,8 @@ def forget(
         opened.wipe()
     if not gone:
         expected = "a label as in the exported table, or a platform's number"
-        raise StudyError("There is no such participant.", expected=expected, got=f"'{participant}'")
+        fix = f"see the labels: tellapart export {quoted(study)} --out data.csv"
+        raise StudyError("There is no such participant.", expected=expected, got=f"'{participant}'", fix=fix)
     show({"forgotten": gone}, f"{', '.join(gone)}: forgotten.")
 
 

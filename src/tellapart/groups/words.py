@@ -166,8 +166,8 @@ def methods(found: Analysis, version: str) -> str:
         )
     parts += [_compared(one) for one in found.comparisons if one.frequencies or one.same]
     parts.append(
-        f"Predictive checks compared {len(found.prediction.names)} statistics of the group with those of groups simulated from the"
-        f" population of the models' people that comes nearest to it (p = {found.prediction.group.p:.3f})."
+        f"Predictive checks (after Gelman et al. 1996) compared {len(found.prediction.names)} statistics of the group with those of groups"
+        f" simulated from the population of the models' people that comes nearest to it (p = {found.prediction.group.p:.3f})."
     )
     if found.change is not None:
         parts.append(

@@ -184,11 +184,13 @@ def _pairs(content: Content) -> list[tuple[str, DesignValidation]]:
 
 
 def _confusion(content: Content) -> Iterator[Panel]:
-    for which, extra in (("confusion", ""), ("confusion_at", "\nat given parameters")):
+    given = {} if content.validation is None else content.validation.parameters
+    values = [f"{model}.{name} = {value:.3g}" for model, several in given.items() for name, value in several.items()]
+    for which, extra, who in (("confusion", "", ""), ("confusion_at", "\nat given parameters", f" ({', '.join(values)})")):
         for heading, part in _pairs(content):
             matrix = getattr(part, which)
             if matrix is not None:
-                caption = f"{heading}{extra}. {words.confusion_in_words(matrix)}".replace("\n", " ")
+                caption = f"{heading}{extra}{who}. {words.confusion_in_words(matrix)}".replace("\n", " ")
                 yield panel(figures.confusion_figure(matrix, heading + extra), f"{which}-{part.label}", caption)
 
 

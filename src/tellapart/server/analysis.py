@@ -24,6 +24,9 @@ log = logging.getLogger("tellapart.server")
 EVERY = 5.0
 """Seconds between looks for newly finished participants."""
 
+LONGEST = 60.0
+"""Seconds that the end of the server waits for the end of a look."""
+
 Told = tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]
 """Model probabilities (N, M), and whose data look like nothing that the models produce, (N,)."""
 Reader = Callable[[Collected], Told]
@@ -49,7 +52,10 @@ class Analyst:
             self._thread.start()
 
     def stop(self) -> None:
+        """Look no more, and end the present look: a thread that is in torch's code when the interpreter ends takes it down by an abort."""
         self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(LONGEST)
 
     def about(self, label: str) -> dict[str, Any]:
         """What is said of a participant: probabilities, and a flag."""
