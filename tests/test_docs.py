@@ -89,7 +89,7 @@ def options_of(name):
 
 
 def test_settings_of_the_search_have_the_defaults_that_pages_say():
-    page = (ROOT / "docs" / "explanation" / "engine.md").read_text().split("## Settings")[1]
+    page = (ROOT / "docs" / "reference" / "study-files.md").read_text().split("## Settings of the search")[1]
     search = tellapart.Amortized()
     for names, defaults in re.findall(r"^\| (`[^|]+`) \| ([\d.]+(?:, [\d.]+)*) \|", page, re.MULTILINE):
         said = dict(zip(re.findall(r"`(\w+)`", names), map(float, defaults.split(", ")), strict=True))
