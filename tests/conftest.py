@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what dozens of processes import is translated once
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: processes of a parallel run would fight over cores
 sys.path.insert(0, str(Path(__file__).parent))
 
 LONG = (
     "contracts/test_contracts.py",
-    "test_pages.py",
     "test_tutorial.py",
     "search/test_amortized.py",
     "server/test_browser.py",
+    "test_pages.py",
     "models/test_agents.py",
     "test_skipping.py",
     "estimators/test_posterior.py",
@@ -36,7 +37,7 @@ LONG = (
     "paper/test_bayesopt.py",
     "contracts/test_where_parts_come_from.py",
 )
-"""Files that take more than 20 seconds, longest first."""
+"""Files that take more than 20 seconds, longest first; but the first one compiles what `test_pages.py` uses too."""
 
 
 @pytest.fixture
