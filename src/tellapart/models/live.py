@@ -39,7 +39,7 @@ class LiveParticipant:
     """
 
     def __init__(self, agent: Agent, parameters: Mapping[str, float], task: Task, seed: int) -> None:
-        self.task, self._agent = task, agent
+        self.task, self._agent, self._field, self._outcomes = task, agent, task.responses[0], [f.name for f in task.outcomes]
         self._theta = np.array([float(parameters[name]) for name in agent.parameters])
         self._functions, self._numbers = agent.at(task).plain, numbers_of(task)
         self._stream, self._design = started(np.array([seed % 2**53]))[0, :1], np.zeros(len(task.design_space.variables))
@@ -66,9 +66,9 @@ class LiveParticipant:
             self.probabilities()
         response = self._call("draw", *self._now, self._stream)
         if not self._functions["valid"](response, self._numbers):
-            field, where = self.task.responses[0], self._agent.roles.where("respond")
+            field, where = self._field, self._agent.roles.where("respond")
             raise ModelError(f"'{self._agent.name}' gave no '{field.name}'.", where=where, expected=field.allowed, got=response)
-        return {self.task.responses[0].name: response}
+        return {self._field.name: response}
 
     def log_probability(self, responses: Mapping[str, Any]) -> float:
         """log p of a response at the present trial; for a response that is a number, its log density."""
@@ -81,7 +81,7 @@ class LiveParticipant:
     def learn(self, responses: Mapping[str, Any], outcomes: Mapping[str, Any]) -> None:
         """What happened at the present trial; the next one begins. A missed trial is not learned from: leave it out."""
         theta, state, *rest = self._now
-        outcome = np.array([float(np.asarray(outcomes[f.name]).item()) for f in self.task.outcomes])
+        outcome = np.array([float(np.asarray(outcomes[name]).item()) for name in self._outcomes])
         left = self._call("learn", theta, state, self._response(responses), outcome, *rest, self._stream)
         if left is None:
             what = f"The function 'learn' of '{self._agent.name}' returns a state in some cases and nothing in others."
@@ -110,7 +110,7 @@ class LiveParticipant:
             return self._functions[name](*arguments)
 
     def _response(self, responses: Mapping[str, Any]) -> Any:
-        field = self.task.responses[0]
+        field = self._field
         value = np.asarray(responses[field.name]).item()
         if not self._functions["valid"](value, self._numbers):
             raise ModelError(f"'{self._agent.name}' is told of a '{field.name}' that there is not.", expected=field.allowed, got=value)
