@@ -16,7 +16,7 @@ from tellapart.adaptive.policy import Policy
 from tellapart.question import Question
 from tellapart.search.amortized import Amortized
 
-STEPS = 250
+STEPS = 150
 
 
 def policy_for(question, task):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from leaks import check_no_leak
 from test_memory import CarriesOn, fragile
+from yes_no import with_numbers
 
 import tellapart as ta
 from tellapart.adaptive.candidates import Candidates
@@ -21,13 +22,20 @@ from tellapart.question import Question, everything
 from tellapart.search.amortized import Amortized
 
 TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=6)
-SEARCH = Amortized(steps=20)
+SEARCH = Amortized(steps=8)
 PLAN = np.full((2, 2), 0.5)
 
 
 def policy_for(question):
     estimator = SEARCH.build(TASK, question).eval()
-    return Learning(TASK, question, SEARCH, 1, steps=20).policy(PLAN, estimator)
+    return Learning(TASK, question, SEARCH, 1, steps=8).policy(PLAN, estimator)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_to_learn_from():
+    """What is asked of decisions here holds whatever was learned."""
+    with with_numbers({"tellapart.adaptive.learned.BATCH": 64}):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +51,9 @@ def remembering():
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Agents with memory are played again from their history for each row and draw; which block is best is not asked of them."""
-    monkeypatch.setattr("tellapart.adaptive.continuations.EVERYWHERE", 12)
-    monkeypatch.setattr("tellapart.adaptive.continuations.DRAWS", (8, 16, 32))
+    """People are played again from their history for each row and draw; which block is best is not asked of decisions by these."""
+    monkeypatch.setattr("tellapart.adaptive.continuations.EVERYWHERE", 6)
+    monkeypatch.setattr("tellapart.adaptive.continuations.DRAWS", (4, 8, 16))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +90,7 @@ def test_the_second_network_reads_what_the_first_pools(which):
 def test_the_second_network_is_learned_once_and_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     """To the same bytes as if it had not been stopped."""
     question = Question((ta.WSLTS(), ta.AEG()), "discriminate")
-    monkeypatch.setattr("tellapart.adaptive.learned.KEEP", 8)
+    monkeypatch.setattr("tellapart.adaptive.learned.KEEP", 3)
 
     def stop_at(step):
         def heard(done, total, stage="", detail=""):
@@ -97,28 +105,33 @@ def test_the_second_network_is_learned_once_and_goes_on_where_it_was_stopped(tmp
     def learn(folder, heard):
         folder.mkdir(exist_ok=True)
         estimator = SEARCH.build(TASK, question).eval()
-        Learning(TASK, question, SEARCH, 1, folder, steps=20).policy(PLAN, estimator, heard)
+        Learning(TASK, question, SEARCH, 1, folder, steps=8).policy(PLAN, estimator, heard)
         return (folder / "parameters.safetensors").read_bytes()
 
     whole, again = stop_at(0), stop_at(0)
     once = learn(tmp_path / "whole", whole)
     with pytest.raises(KeyboardInterrupt):
-        learn(tmp_path / "stopped", stop_at(18))
+        learn(tmp_path / "stopped", stop_at(7))
     assert learn(tmp_path / "stopped", again) == once
-    assert (whole.steps, again.steps) == (20, 4)  # kept after 16
+    assert (whole.steps, again.steps) == (8, 2)  # kept after 6
     assert learn(tmp_path / "whole", whole) == once
-    assert whole.steps == 20
+    assert whole.steps == 8
     assert not list(tmp_path.glob("*/parameters-training.safetensors"))
 
 
-def test_decisions_are_a_function_of_the_past(which, people):
+def test_decisions_are_a_function_of_the_past(which, people, few_draws):
     whole = people.behavior[0]
     check_no_leak(which.row, TASK, whole, PLAN, np.random.default_rng(1))
+
+    def known(behavior, designs, block):
+        return which._looking(behavior, designs, block)[0].draws[1]
+
+    check_no_leak(known, TASK, whole, PLAN, np.random.default_rng(1))  # rows can be the same by chance, what they rest on cannot
     together = which.decide(people.behavior, PLAN, 1)
     assert [one.to_json() for one in together] == [which.decide(people.behavior[i], PLAN, 1)[0].to_json() for i in range(4)]
 
 
-def test_a_decision_uses_no_random_numbers_that_threads_share(which, people, monkeypatch):
+def test_a_decision_uses_no_random_numbers_that_threads_share(which, people, few_draws, monkeypatch):
     """The researcher's page draws from networks while people are decided for: by torch's own generator each would change the other."""
     decided = which.row(people.behavior[0], PLAN, 1)
     monkeypatch.setattr(torch, "manual_seed", lambda seed: pytest.fail("torch's generator is one for all threads"))
@@ -134,7 +147,7 @@ def test_models_are_as_probable_as_the_network_says_that_tells_what_is_learned_o
     np.testing.assert_allclose(stated, shares, atol=1e-6)
 
 
-def test_rows_are_within_the_space_and_in_order(which, people):
+def test_rows_are_within_the_space_and_in_order(which, people, few_draws):
     for decision in which.decide(people.behavior, PLAN, 1):
         row = np.array(decision.row)
         assert (row >= 0).all()
@@ -218,17 +231,18 @@ def test_an_agent_with_memory_is_played_from_its_own_history(remembering, few_dr
 
 
 @pytest.mark.parametrize("on_error", ["skip", "stop"])
-def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error, few_draws):
+def test_agents_with_memory_who_fail_are_left_out_of_both_and_counted(on_error, few_draws, monkeypatch):
     """The plan never pays, so that nobody fails at it; what the policy gives does, and after two rewards some cannot choose."""
-    question = Question((fragile("raises", 2),), "estimate", on_error=on_error)
+    question = Question((fragile("raises", 2, fast=0.7),), "estimate", on_error=on_error)
     policy = replace(policy_for(question), plan=np.zeros((2, 2)))
+    monkeypatch.setattr("tellapart.adaptive.looking.chosen_row", lambda *_: np.ones(2))
     if on_error == "stop":
         with pytest.raises(ta.ModelError, match="failed in a simulation"):
-            worth(policy, 10, seed=1)
+            worth(policy, 6, seed=3)
         return
-    found = worth(policy, 10, seed=1)
+    found = worth(policy, 6, seed=3)
     assert found.dropped.policy > found.dropped.fixed == 0
-    assert found.policy.n == found.fixed.n == len(found.played) == 10 - found.dropped.policy
+    assert found.policy.n == found.fixed.n == len(found.played) == 6 - found.dropped.policy
     assert "too much luck" in found.dropped.first.error
 
 

@@ -191,7 +191,7 @@ def test_a_model_that_is_no_agent_is_refused_by_rules_that_remember():
     check_memory(Forgets(), WORN, 1)
 
 
-def fragile(how, rewards=12):
+def fragile(how, rewards=12, fast=0.9):
     """An agent that carries memory on, and after some rewards cannot choose if it learns fast: it raises, or has no probabilities."""
 
     @ta.agent(name="fragile", parameters={"alpha": ta.Uniform(0, 1)}, resets=False)
@@ -200,7 +200,7 @@ def fragile(how, rewards=12):
             return np.zeros(arms + 1)
 
         def choose(self, state):
-            if state[2] > rewards and self.alpha > 0.9:
+            if state[2] > rewards and self.alpha > fast:
                 if how == "raises":
                     raise ValueError("too much luck")
                 return np.array([2.0, 2.0])

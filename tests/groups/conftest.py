@@ -15,10 +15,11 @@ SMALL = {"survey": 16, "survey_simulations": 60, "finalists": 2, "finalist_simul
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_simulated():
-    """Predictive checks of analyses simulate fewer people and groups; those that are about these checks say how many they need."""
+    """Analyses draw less, and their checks simulate fewer people and groups; tests that are about these say how many they need."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tellapart.groups.predictive.SIMULATED", 600)
+        patch.setattr("tellapart.groups.predictive.SIMULATED", 300)
         patch.setattr("tellapart.groups.population.GROUPS", (100, 200))
+        patch.setattr("tellapart.groups.evidence.draws_for", lambda people: 300)
         yield
 
 

@@ -92,7 +92,7 @@ def test_where_parameters_come_from_and_errors_that_cannot_be_told(result, plain
 
 
 def test_people_whom_no_model_can_produce_are_left_out(result, plain, monkeypatch):
-    monkeypatch.setattr("tellapart.groups.evidence.draws_for", lambda people: 300)
+    monkeypatch.setattr("tellapart.groups.evidence.draws_for", lambda people: 100)
     plain((3, 5), (3,))
     found = result.analyse(simulate(result, 12))
     assert [(one.participant, one.reason) for one in found.left_out] == [(3, "no model can produce these data")]
@@ -323,7 +323,8 @@ class Sure(ta.AEG):
 
 
 @pytest.mark.parametrize("use", ["analyse", "validate"])
-def test_likelihoods_that_are_not_those_of_the_simulators_judge_nobody(result, tmp_path, use):
+def test_likelihoods_that_are_not_those_of_the_simulators_judge_nobody(result, tmp_path, use, monkeypatch):
+    monkeypatch.setattr("tellapart.testing.likelihoods.PEOPLE", 600)
     people = result.study.question.simulate(result.study.task, result.design, 4, np.random.default_rng(0)).behavior
     study = ta.Study(result.study.task, [ta.WSLTS(), Sure()], "both", about=["aeg.epsilon"], search=result.study.search)
     wrong = replace(result, study=study, folder=RunFolder(tmp_path))
@@ -336,6 +337,7 @@ def test_likelihoods_that_are_not_those_of_the_simulators_judge_nobody(result, t
 def test_likelihoods_are_looked_at_once(result, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr("tellapart.testing.likelihoods.check_likelihoods", lambda *_, **how: asked.append(how["most"]))
+    monkeypatch.setattr("tellapart.groups.evidence.draws_for", lambda people: 100)
     people = result.study.question.simulate(result.study.task, result.design, 4, np.random.default_rng(0)).behavior
     again = replace(result, folder=RunFolder(tmp_path))
     for _ in range(2):

@@ -20,8 +20,15 @@ from tellapart.validation.reader import _gain, _Reader, read_independently, read
 SIDES = ta.BernoulliBandit(arms=3, blocks=2, trials=12)
 FAIR = np.full((2, 3), 0.5)
 
+BATCH = 128
+
 STEPS = 45
 """Of the reader's training: enough to find more than half of what a blind encoder misses."""
+
+
+@pytest.fixture(autouse=True)
+def fewer_in_each_step(monkeypatch):
+    monkeypatch.setattr("tellapart.validation.reader.BATCH", BATCH)
 
 
 @dataclass(frozen=True)
@@ -86,10 +93,10 @@ def test_what_a_blind_encoder_misses_is_found(blind):
     estimator = trained(encoder, question, 60)
     truth = missed(estimator)
     baseline = SIDES.baseline(20, np.random.default_rng(1)) if blind else None
-    readings = read_independently(estimator, FAIR, baseline, (3,), STEPS * 256, 1000)
+    readings = read_independently(estimator, FAIR, baseline, (3,), STEPS * BATCH, 1000)
     assert len(readings) == (2 if blind else 1)
     for reading in readings:
-        assert (reading.trained, reading.n) == (STEPS * 256, 1000)
+        assert (reading.trained, reading.n) == (STEPS * BATCH, 1000)
         assert reading.gain.nats < truth.nats + 5 * np.hypot(truth.se, reading.gain.se)
         if blind:
             assert truth.nats > 1.0
@@ -98,7 +105,7 @@ def test_what_a_blind_encoder_misses_is_found(blind):
 
 def test_nothing_is_found_where_nothing_is_missing():
     """From the exact posterior, no more can be learned: a gain of five standard errors would be a false one."""
-    (reading,) = read_independently(exact(), DESIGN, None, (4,), 20 * 256, 1000)
+    (reading,) = read_independently(exact(), DESIGN, None, (4,), 20 * BATCH, 1000)
     assert reading.gain.nats < 5 * reading.gain.se + 1e-6
 
 
