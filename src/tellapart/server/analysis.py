@@ -24,6 +24,9 @@ log = logging.getLogger("tellapart.server")
 EVERY = 5.0
 """Seconds between looks for newly finished participants."""
 
+PATIENCE = 60.0
+"""Seconds that the server's end waits for a reading that has begun: a thread in compiled code at the interpreter's end aborts it."""
+
 Told = tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]
 """Model probabilities (N, M), and whose data look like nothing that the models produce, (N,)."""
 Reader = Callable[[Collected], Told]
@@ -50,6 +53,8 @@ class Analyst:
 
     def stop(self) -> None:
         self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(PATIENCE)
 
     def about(self, label: str) -> dict[str, Any]:
         """What is said of a participant: probabilities, and a flag."""
