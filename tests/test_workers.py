@@ -64,6 +64,7 @@ survey_simulations = 50
 finalists = 2
 finalist_simulations = 100
 baselines = 2
+baseline_simulations = 100
 """
 """Both models treat the arms alike: of one that does not, a search makes sure with thousands of simulations more."""
 

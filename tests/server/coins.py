@@ -1,5 +1,10 @@
-"""A task that needs nothing compiled, so that a server of it starts quickly: bet on one of two coins."""
+"""A task that needs nothing compiled, so that a server of it starts quickly: bet on one of two coins.
 
+As a program: `coins.py DATABASE` forks a server for each port that it reads, and prints its process number.
+"""
+
+import os
+import signal
 import sys
 from dataclasses import dataclass
 from typing import ClassVar
@@ -53,4 +58,12 @@ def plan():
 
 
 if __name__ == "__main__":
-    server_of(create_app(plan(), Database(sys.argv[1]), "the-token")).run([listening("127.0.0.1", int(sys.argv[2]))])
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who was killed is gone at once
+    bets = plan()
+    for line in sys.stdin:
+        number = os.fork()
+        if not number:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            server_of(create_app(bets, Database(sys.argv[1]), "the-token")).run([listening("127.0.0.1", int(line))])
+            os._exit(0)
+        print(number, flush=True)

@@ -37,8 +37,8 @@ def free_port():
 
 
 @contextmanager
-def postgres():
-    """The URL of a new server, which is gone afterwards."""
+def postgres(durable=True):
+    """The URL of a new server, which is gone afterwards; one that need not outlive a power cut does not wait for the disk."""
     folder, user, port = Path(tempfile.mkdtemp(prefix="tellapart-pg-", dir="/tmp")), _user(), free_port()
     if user:
         shutil.chown(folder, user)
@@ -50,6 +50,7 @@ def postgres():
     try:
         run("initdb", "-D", data, "-U", "tellapart", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c max_connections=200"
+        options += "" if durable else " -c fsync=off -c full_page_writes=off"
         run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
         try:
             yield f"postgresql://tellapart@127.0.0.1:{port}/postgres"

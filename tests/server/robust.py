@@ -29,7 +29,7 @@ class Server:
         self.kills = 0
 
     async def start(self):
-        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, env=os.environ.copy())
+        self._launch()
         while True:
             with suppress(OSError):
                 _, writer = await asyncio.open_connection("127.0.0.1", self.port)
@@ -38,6 +38,9 @@ class Server:
             assert self._process.poll() is None, "the server does not start"
             await asyncio.sleep(0.05)
 
+    def _launch(self):
+        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, env=os.environ.copy())
+
     def kill(self):
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
@@ -45,6 +48,35 @@ class Server:
 
     def stop(self):
         self._process.terminate()
+        self._process.wait()
+
+
+class Forked(Server):
+    """A server forked, each time, from a process that has imported what it needs.
+
+    Arguments:
+        command: Words of the command line of a program that forks a server for each port that it is told, and answers with its number.
+    """
+
+    def __init__(self, command):
+        super().__init__(command)
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def _launch(self):
+        print(self.port, file=self._process.stdin, flush=True)
+        self._number = int(self._process.stdout.readline())
+
+    def kill(self):
+        os.kill(self._number, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            while True:
+                os.kill(self._number, 0)
+                time.sleep(0.01)
+        self.kills += 1
+
+    def stop(self):
+        os.kill(self._number, signal.SIGTERM)
+        self._process.stdin.close()
         self._process.wait()
 
 
@@ -196,6 +228,7 @@ async def ordeal(server, count, *, kills=0, cut=0.0, think=0.1, within=1.0, paus
         await asyncio.sleep(rng.uniform(*pause))
         if cut and number == kills // 2:
             await network.cut(cut)
+        assert not all(task.done() for task in taking_part), "nobody is left who could lose anything"
         server.kill()
         await server.start()
     await asyncio.gather(*taking_part)

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from tellapart.server.api import TrialBody
 from tellapart.server.app import create_app
+from tellapart.server.database import Database, sqlite_url
 from tellapart.server.settings import Codes, Limits
 from tellapart.server.tables import metadata
 
@@ -24,15 +25,39 @@ CHECKS = [
 TOKEN = {"authorization": "Bearer the-token"}
 
 
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of(bandit(trials=4), [DESIGN], codes=Codes(completion="DONE1", screen_out="OUT1", no_consent="NO1"))
+
+
 @pytest.fixture
-def app(sqlite):
-    codes = Codes(completion="DONE1", screen_out="OUT1", no_consent="NO1")
-    return create_app(plan_of(bandit(trials=4), [DESIGN], codes=codes), sqlite, "the-token", clock=Clock(), seed=1)
+def app(plan, sqlite):
+    return create_app(plan, sqlite, "the-token", clock=Clock(), seed=1)
 
 
 @pytest.fixture
 def client(app):
     return TestClient(app, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def same_app(plan, tmp_path_factory):
+    """For requests that have to be answered rightly whatever was asked before."""
+    database = Database(sqlite_url(tmp_path_factory.mktemp("api") / "people.sqlite"))
+    yield create_app(plan, database, "the-token", seed=1)
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def same_client(same_app):
+    return TestClient(same_app, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def schema(same_app):
+    schema = schemathesis.openapi.from_dict(same_app.openapi())
+    schema.app = same_app
+    return schema
 
 
 def start(client, person="5f2d8c1e9ab0"):
@@ -158,10 +183,10 @@ BAD = [
 
 
 @pytest.mark.parametrize("body", BAD, ids=range(len(BAD)))
-def test_bad_answers_are_refused(client, body):
-    headers = start(client)
-    client.post("/api/block", headers=headers)
-    response = client.post("/api/trials", content=json.dumps(body), headers={**headers, "content-type": "application/json"})
+def test_bad_answers_are_refused(same_client, body):
+    headers = start(same_client)
+    same_client.post("/api/block", headers=headers)
+    response = same_client.post("/api/trials", content=json.dumps(body), headers={**headers, "content-type": "application/json"})
     assert response.status_code == 422
     assert response.json()["reason"] == "invalid"
 
@@ -180,8 +205,8 @@ def test_bad_answers_are_refused(client, body):
         "\ud800".encode("utf-8", "surrogatepass"),
     ],
 )
-def test_bodies_that_are_no_json_of_ours(client, text):
-    response = client.post("/api/start", content=text, headers={"content-type": "application/json"})
+def test_bodies_that_are_no_json_of_ours(same_client, text):
+    response = same_client.post("/api/start", content=text, headers={"content-type": "application/json"})
     assert response.status_code in (400, 422)
     assert "Traceback" not in response.text
 
@@ -212,8 +237,8 @@ def test_large_bodies_are_refused_before_they_are_read(client):
         "/researcher/../participants.sqlite",
     ],
 )
-def test_there_is_no_way_to_other_files(client, path):
-    response = client.get(path)
+def test_there_is_no_way_to_other_files(same_client, path):
+    response = same_client.get(path)
     assert response.status_code == 404
     assert "import" not in response.text
 
@@ -325,12 +350,10 @@ OPERATIONS = ("experiment", "start", "decline", "questions", "practice", "block"
 
 @pytest.mark.parametrize("keyed", [False, True], ids=["without a key", "with a key"])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_response_is_as_the_schema_says(app, name, keyed):
+def test_every_response_is_as_the_schema_says(same_client, schema, name, keyed):
     """Requests made from the schema, valid and not: the server never fails, and says nothing that it does not declare."""
-    schema = schemathesis.openapi.from_dict(app.openapi())
-    schema.app = app
     operation = schema[f"/api/{name}"]["GET" if name == "experiment" else "POST"]
-    headers = start(TestClient(app)) if keyed else {}
+    headers = start(same_client, name) if keyed else {}
 
     @hypothesis.given(case=operation.as_strategy())
     @hypothesis.settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck))

@@ -30,7 +30,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--process-per-site"])
         yield browser
         browser.close()
 
@@ -57,11 +57,21 @@ def asked(sqlite):
         yield address
 
 
+@pytest.fixture(scope="module")
+def all_pages(browser):
+    """One context for the file: each server has a port, and so a storage, of its own; an open page keeps its process for the next one."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.new_page()
+    return context
+
+
 @pytest.fixture
-def context(browser):
-    context = browser.new_context()
-    yield context
-    context.close()
+def context(all_pages):
+    yield all_pages
+    all_pages.set_offline(False)
+    all_pages.clear_cookies()
+    for page in all_pages.pages[1:]:
+        page.close()
 
 
 def watched(page, address):
@@ -105,7 +115,9 @@ def choose(page, key):
     before = where(page)
     page.keyboard.press(key)
     page.wait_for_function(
-        "before => document.getElementById('bar').hidden || document.getElementById('where').textContent !== before", arg=before
+        "before => document.getElementById('bar').hidden || document.getElementById('where').textContent !== before",
+        arg=before,
+        polling=20,
     )
 
 
@@ -120,6 +132,7 @@ def people(database):
 
 def test_a_whole_run_by_keyboard(context, bandit, sqlite):
     page = context.new_page()
+    page.emulate_media(reduced_motion="no-preference")
     wrong = watched(page, bandit)
     consent(page, bandit)
     to_first_trial(page)
@@ -354,15 +367,17 @@ def test_a_storage_that_is_full_does_not_hold_up(context, kind, sqlite, request)
 
 
 def test_two_tabs_are_one_participant(context, bandit, sqlite):
-    first, second = context.new_page(), context.new_page()
+    first = context.new_page()
     consent(first, bandit)
     to_first_trial(first)
     choose(first, "1")
     ready(first).wait_for()
+    second = context.new_page()
     second.goto(f"{bandit}/{PERSON}")
     second.get_by_role("button", name="Go on").click()
     choose(second, "2")
     ready(second).wait_for()
+    first.bring_to_front()
     first.keyboard.press("3")
     first.get_by_role("heading", name="Open in another place").wait_for()
     assert len(people(sqlite)) == 2
@@ -391,7 +406,7 @@ def test_two_devices_are_one_participant(browser, bandit, sqlite):
 
 
 def test_the_researchers_page_shows_people_as_they_come_and_go(context, bandit):
-    page, other = context.new_page(), context.new_page()
+    page = context.new_page()
     wrong = watched(page, bandit)
     page.goto(f"{bandit}/researcher#token=stale")  # a link from before the token was made anew
     page.get_by_text("This is not the token").wait_for()
@@ -403,11 +418,12 @@ def test_the_researchers_page_shows_people_as_they_come_and_go(context, bandit):
     tile = page.locator(".tile", has_text="started").locator("b")
     tile.wait_for()
     assert tile.inner_text() == "0"
+    other = context.new_page()
     consent(other, bandit)
     other.get_by_role("heading", name="How it works").wait_for()
-    page.wait_for_function("() => document.querySelector('[data-name=started] b').textContent === '1'", timeout=5000)
+    page.wait_for_function("() => document.querySelector('[data-name=started] b').textContent === '1'", timeout=5000, polling=20)
     other.close()
-    page.wait_for_function("() => document.querySelector('[data-name=away] b').textContent === '1'", timeout=5000)
+    page.wait_for_function("() => document.querySelector('[data-name=away] b').textContent === '1'", timeout=5000, polling=20)
     page.get_by_role("button", name="Pause recruiting").click()
     page.get_by_role("button", name="Resume recruiting").wait_for()
     assert [text for text in wrong if "401" not in text] == []

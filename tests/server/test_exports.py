@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from kit import DESIGN, bandit, plan_of, play_all, play_block, questions, somebody, swaps
+from kit import DESIGN, Clock, bandit, plan_of, play_all, play_block, questions, somebody, swaps
 
 import tellapart as ta
 from tellapart.server.collected import collect
@@ -15,19 +15,16 @@ from tellapart.server.exports import check_format, export_people, export_plan
 from tellapart.server.exports.design import described, identifier, write_conditions
 from tellapart.server.exports.jspsych import write_folder
 from tellapart.server.exports.psychds import problems, write_psychds
+from tellapart.server.serving import open_database
 from tellapart.server.sessions import Sessions
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def taken_part(tmp_path_factory):
     """A study folder whose experiment three people took part in: one finished, one began a block anew, one left."""
-    from kit import Clock
-
-    from tellapart.server.serving import open_database
-
-    study = bandit(trials=4)
-    (tmp_path / "study.toml").write_text(study.to_toml())
-    clock, database = Clock(), open_database(tmp_path)
+    folder, study, clock = tmp_path_factory.mktemp("study"), bandit(trials=4), Clock()
+    (folder / "study.toml").write_text(study.to_toml())
+    database = open_database(folder)
     sessions = Sessions(plan_of(study, [DESIGN]), database, clock)
     play_all(sessions, sessions.start(somebody("5f2d8c1e9ab0")).key)
     play_block(sessions, sessions.start(somebody("b")).key, stop=3)
@@ -35,7 +32,13 @@ def folder(tmp_path):
     play_all(sessions, sessions.start(somebody("b")).key)
     play_block(sessions, sessions.start(somebody("c")).key, stop=2)
     database.close()
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(taken_part, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(taken_part, tmp_path, dirs_exist_ok=True)
 
 
 def read(folder):

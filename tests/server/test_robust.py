@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from robust import Server, lost_and_duplicated, ordeal
+from robust import Forked, lost_and_duplicated, ordeal
 from sqlalchemy import select
 
 from tellapart.server.database import Database
@@ -23,8 +23,8 @@ def kept(url):
 
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed_and_the_network_cut(url):
-    server = Server([sys.executable, Path(__file__).with_name("coins.py"), url, "{port}"])
-    people, _ = asyncio.run(ordeal(server, 12, kills=2, cut=1.0, think=0.3))
+    server = Forked([sys.executable, Path(__file__).with_name("coins.py"), url])
+    people, _ = asyncio.run(ordeal(server, 12, kills=2, cut=0.5, think=0.2, within=0.5, pause=(0.5, 1.0)))
     server.stop()
     rows, statuses = kept(url)
     assert server.kills == 2

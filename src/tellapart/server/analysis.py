@@ -24,8 +24,8 @@ log = logging.getLogger("tellapart.server")
 EVERY = 5.0
 """Seconds between looks for newly finished participants."""
 
-LONGEST = 60.0
-"""Seconds that the end of the server waits for the end of a look."""
+PATIENCE = 60.0
+"""Seconds that the server's end waits for a reading that has begun: a thread in compiled code at the interpreter's end aborts it."""
 
 Told = tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]
 """Model probabilities (N, M), and whose data look like nothing that the models produce, (N,)."""
@@ -52,10 +52,10 @@ class Analyst:
             self._thread.start()
 
     def stop(self) -> None:
-        """Look no more, and end the present look: a thread that is in torch's code when the interpreter ends takes it down by an abort."""
+        """Look no more, and end the present look."""
         self._stopped.set()
         if self._thread.is_alive():
-            self._thread.join(LONGEST)
+            self._thread.join(PATIENCE)
 
     def about(self, label: str) -> dict[str, Any]:
         """What is said of a participant: probabilities, and a flag."""
