@@ -114,7 +114,9 @@ def searched(tmp_path_factory):
 
     @cache
     def search(goal, steps, estimator):
-        how = ta.Amortized(estimator=estimator, steps=steps, learning_rate=RATES[estimator], survey_simulations=50, finalist_simulations=500, **FEW)
+        how = ta.Amortized(
+            estimator=estimator, steps=steps, learning_rate=RATES[estimator], survey_simulations=50, finalist_simulations=500, **FEW
+        )
         study = ta.Study(TASK, TELL.models, goal, search=how)
         return study, find(study, tmp_path_factory.mktemp(goal))
 
