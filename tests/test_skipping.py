@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from pages import few_points
 from scipy import stats
+from small import Narrow, OneSpline
 from typer.testing import CliRunner
 
 import tellapart as ta
@@ -135,7 +136,7 @@ def test_every_command_goes_through(tmp_path, search, monkeypatch):
     designed(folder, "--workers", "1")
     if search == SMALL:
         assert json.loads(printed("curve", folder, "--n", 2000, "--points", 2, "--json"))["curve"]
-    printed("validate", folder, "--n", 100, "--exact", 20, "--reader", 300)
+    printed("validate", folder, "--n", 100, "--exact", 5, "--reader", 300)
     pd.read_csv(folder / "data.csv").query("participant < 20").to_csv(folder / "data.csv", index=False)
     printed("posterior", folder, folder / "data.csv", "--out", folder / "who.csv", "--draws", 20)
     assert len(pd.read_csv(folder / "who.csv")) == 20
@@ -204,7 +205,7 @@ def test_a_batch_that_fails_by_chance_is_simulated_again():
 
 def test_a_killed_run_has_the_same_failures_in_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr("tellapart.search.learning.CHECKPOINT_EVERY", 7)
-    study = write_study(tmp_path / "study", SMALL)
+    study = write_study(tmp_path / "study", SMALL, OFTEN)
 
     ta.find_design(study, tmp_path / "whole")
     for limit in (5, 16, 25, 32):
@@ -246,7 +247,8 @@ def truncated(simulations, d):
 def test_the_bound_stays_a_bound_where_a_part_of_the_prior_fails(tmp_path):
     """On the same participants, by no more than four standard errors above the information that is left; taken for the whole prior, it
     would be 0.03 nats, many times as much, above it."""
-    search = ta.Amortized(steps=250, unfinished=0.0, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
+    networks = {"estimator": OneSpline, "encoder": Narrow, "steps": 160, "batch": 768, "learning_rate": 0.02, "unfinished": 0.0}
+    search = ta.Amortized(**networks, survey=16, survey_simulations=100, finalists=2, finalist_simulations=1000, baselines=0)
     study, n = ta.Study(NoisyReadings(), Fainthearted(), "estimate", search=search, on_error="skip"), 8000
     estimator = search.find(ta.Job(study.task, study.question, 1, Journal(tmp_path))).estimator
     for d in (1.0, 2.0, 3.0):

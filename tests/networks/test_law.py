@@ -116,7 +116,7 @@ def test_a_known_law_is_learned():
     """A participant who repeats what won: the divergence from the likelihood that made the choices, per participant."""
     task, rng = ta.BernoulliBandit(2, 1, 10), np.random.default_rng(4)
     trials, law = law_of(task, 1)
-    optimizer = Muon(law.parameters(), 1e-2)
+    optimizer = Muon(law.parameters(), 0.03)
 
     def simulated(n):
         z = rng.normal(size=(n, 1))
@@ -132,8 +132,8 @@ def test_a_known_law_is_learned():
             exact += np.log(np.where(stays, p, 1 - p))
         return Behavior({"choice": choice, "reward": reward}), z, exact
 
-    for step in range(150):
-        optimizer.param_groups[0]["lr"] = 1e-2 * (1 - step / 150)
+    for step in range(60):
+        optimizer.param_groups[0]["lr"] = 0.03 * (1 - step / 60)
         behavior, z, _ = simulated(128)
         designs = np.full((128, 1, 2), 0.5)
         inputs, model = trials.prepare(behavior, designs), torch.zeros(128, dtype=torch.int64)

@@ -27,7 +27,7 @@ class InUnits(HiddenNumber):
         return ta.Behavior({"reading": self.zero + self.unit * behavior.fields["reading"]})
 
 
-def trained(model, steps=250):
+def trained(model, steps=60):
     task = NoisyReadings(1, 4)
     question = ta.Question((model,), "estimate")
     torch.manual_seed(0)
@@ -35,7 +35,7 @@ def trained(model, steps=250):
     designs = Mixture(task)
     rng = np.random.default_rng(5)
     estimator.encoder.learn_scale(question.simulate(task, designs(500, rng), 500, rng).behavior)
-    Trainer(estimator, TrainingSettings(1e-2, clip=1.0), steps, 0).run(Stream(estimator, designs, 128, (1,)))
+    Trainer(estimator, TrainingSettings(0.04, "muon", clip=1.0), steps, 0).run(Stream(estimator, designs, 128, (1,)))
     return estimator.pointwise(estimator.simulate(np.array([[2.0]]), 2000, np.random.default_rng(2))).estimate()
 
 

@@ -15,7 +15,7 @@ from tellapart.journal import Journal
 from tellapart.search.learning import Mixture
 from tellapart.workers import Workers
 
-TASK, SHORT = (ta.BernoulliBandit(arms=2, blocks=2, trials=trials) for trials in (12, 6))
+TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=6)
 FEW = {"survey": 16, "finalists": 2, "baselines": 2, "baseline_simulations": 200}
 SMALL = ta.Amortized(steps=24, batch=64, survey_simulations=50, finalist_simulations=100, **FEW)
 TELL = ta.Study(TASK, [ta.WSLTS(), ta.AEG()], search=SMALL, seed=3)
@@ -59,7 +59,7 @@ def told(tmp_path_factory):
     return ta.find_design(TELL, tmp_path_factory.mktemp("told"))
 
 
-@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000, "steps": 8, "batch": 512}], ids=["stream", "budget"])
+@pytest.mark.parametrize("settings", [{}, {"simulations": 10_000, "steps": 1, "batch": 1024}], ids=["stream", "budget"])
 def test_a_stopped_search_goes_on_to_the_same_bytes(tmp_path, settings, told, monkeypatch):
     monkeypatch.setattr("tellapart.search.learning.CHECKPOINT_EVERY", 7)
     study = ta.Study(TASK, TELL.models, search=replace(SMALL, **settings), seed=3)
@@ -104,7 +104,7 @@ def test_the_budget_is_kept(tmp_path):
             made.append(len(parameters["phi"]))
             return super().simulate(parameters, designs, rng, task)
 
-    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=8, batch=512, simulations=10_000, baselines=10)), tmp_path)
+    find(ta.Study(TASK, Counting(), "estimate", search=ta.Amortized(steps=1, batch=1024, simulations=10_000, baselines=10)), tmp_path)
     assert 0.8 * 10_000 < sum(made) <= 1.1 * 10_000
 
 
@@ -113,37 +113,45 @@ def searched(tmp_path_factory):
     """A study of a few trials and what its search found, trained for a while; made once."""
 
     @cache
-    def search(goal, models, steps, estimator):
-        how = ta.Amortized(estimator=estimator, steps=steps, survey_simulations=50, finalist_simulations=500, **FEW)
-        study = ta.Study(SHORT, models, goal, search=how)
+    def search(goal, steps, estimator):
+        how = ta.Amortized(
+            estimator=estimator, steps=steps, learning_rate=RATES[estimator], survey_simulations=50, finalist_simulations=500, **FEW
+        )
+        study = ta.Study(TASK, TELL.models, goal, search=how)
         return study, find(study, tmp_path_factory.mktemp(goal))
 
     return search
 
 
+class Critic(ta.NWJEstimator):
+    """Learned by the optimizer of posteriors: in a quarter of the steps."""
+
+    name = "critic"
+    optimizer = "muon"
+
+
+RATES = {ta.PosteriorEstimator: 0.04, Critic: 0.03}
+"""Higher than usual: what can be learned in few steps is then learned in fewer."""
+
+
 @pytest.mark.parametrize(
-    ("goal", "models", "floor", "steps", "estimator"),
-    [
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.85, 120, ta.PosteriorEstimator),
-        ("estimate", (ta.AEG(),), 0.9, 160, ta.PosteriorEstimator),
-        ("both", (ta.WSLTS(), ta.AEG()), 0.85, 130, ta.PosteriorEstimator),
-        ("discriminate", (ta.WSLTS(), ta.AEG()), 0.5, 300, ta.NWJEstimator),
-    ],
+    ("goal", "floor", "steps", "estimator"),
+    [("both", 0.85, 75, ta.PosteriorEstimator), ("discriminate", 0.5, 80, Critic)],
 )
-def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, models, floor, steps, estimator):
+def test_the_estimate_is_near_the_exact_value_and_not_above_it(searched, goal, floor, steps, estimator):
     """On the same participants, so that what is common to both cancels; above by more than four standard errors of the difference:
     false-alarm rate below 4e-5 for each design."""
-    study, found = searched(goal, models, steps, estimator)
-    for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), SHORT.baseline(1, np.random.default_rng(5))[0]):
+    study, found = searched(goal, steps, estimator)
+    for design in (found.design, np.full((2, 2), 0.5), np.zeros((2, 2)), TASK.baseline(1, np.random.default_rng(5))[0]):
         ours = found.estimator.pointwise(found.estimator.simulate(design, 1000, np.random.default_rng(9)))
-        exact = exact_pointwise(SHORT, study.question, design, 1000, np.random.default_rng(9))
+        exact = exact_pointwise(TASK, study.question, design, 1000, np.random.default_rng(9))
         above = ours.minus(exact)
         assert above.nats < 4 * above.se
         assert ours.estimate().nats > floor * exact.estimate().nats
 
 
 def test_information_grows_with_trials_and_blocks(searched):
-    _, found = searched("estimate", (ta.AEG(),), 160, ta.PosteriorEstimator)
+    _, found = searched("both", 75, ta.PosteriorEstimator)
     curve = {(p.blocks, p.trials): p.information.nats for p in information_curve(found.estimator, found.design, n=2000, points=3)}
     assert curve[2, 6] > curve[1, 6] > curve[1, 2]
     assert curve[2, 6] > curve[2, 2]

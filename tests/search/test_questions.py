@@ -8,7 +8,7 @@ from tellapart.information.estimate import stratified
 from tellapart.information.exact import exact_values, log_evidences
 from tellapart.workers import one_thread
 
-TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=8)
+TASK = ta.BernoulliBandit(arms=2, blocks=2, trials=6)
 DESIGNS = np.array([[[0.5, 0.5], [0.5, 0.5]], [[0.1, 0.8], [0.4, 0.6]]])
 NUISANCE = ta.Question((ta.AEG(),), "estimate", about=("aeg.epsilon",))
 PRIOR = ta.Question((ta.WSLTS(), ta.AEG(), ta.GLS()), prior=(0.6, 0.3, 0.1))
@@ -18,7 +18,7 @@ def trained(question, steps):
     """An estimator that is trained on simulations at both designs."""
     with one_thread():
         estimator = ta.Amortized().build(TASK, question)
-        trainer = ta.Trainer(estimator, ta.TrainingSettings(learning_rate=estimator.learning_rate, clip=1.0, pieces=2), steps, 1)
+        trainer = ta.Trainer(estimator, ta.TrainingSettings(0.04, estimator.optimizer, clip=1.0, pieces=2), steps, 1)
         trainer.run(ta.Stream(estimator, lambda n, rng: DESIGNS[rng.integers(0, 2, n)], 256, (1,)))
     return estimator
 
@@ -26,10 +26,10 @@ def trained(question, steps):
 @pytest.mark.parametrize(
     ("question", "steps", "n", "gap"),
     [
-        pytest.param(NUISANCE, 160, 500, 0.15, id="a nuisance parameter"),
-        pytest.param(PRIOR, 400, 1500, 0.15, id="a prior over models"),
-        pytest.param(NUISANCE, 700, 1500, 0.03, id="a nuisance parameter, trained to the end", marks=pytest.mark.slow),
-        pytest.param(PRIOR, 2500, 1500, 0.03, id="a prior over models, trained to the end", marks=pytest.mark.slow),
+        pytest.param(NUISANCE, 60, 500, 0.15, id="a nuisance parameter"),
+        pytest.param(PRIOR, 80, 800, 0.15, id="a prior over models"),
+        pytest.param(NUISANCE, 200, 1500, 0.03, id="a nuisance parameter, trained to the end", marks=pytest.mark.slow),
+        pytest.param(PRIOR, 1200, 1500, 0.03, id="a prior over models, trained to the end", marks=pytest.mark.slow),
     ],
 )
 def test_near_the_exact_value_and_not_above_it(question, steps, n, gap):
@@ -57,7 +57,7 @@ def test_the_prior_is_the_share_of_participants_and_bounds_the_information():
 def test_nuisance_parameters_take_information_away():
     """I(epsilon; y) < I(epsilon, phi; y), the difference being I(phi; y | epsilon): all exact, on the same participants."""
     some, everything = (
-        ta.exact_information(ta.Study(TASK, ta.AEG(), "estimate", about=about), DESIGNS[0], 800, np.random.default_rng(2))
+        ta.exact_information(ta.Study(TASK, ta.AEG(), "estimate", about=about), DESIGNS[0], 400, np.random.default_rng(2))
         for about in (["aeg.epsilon"], [])
     )
     assert some.nats < everything.nats - 4 * np.hypot(some.se, everything.se)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from small import Narrow, OneSpline
 
 import tellapart as ta
 from tellapart.journal import Journal
@@ -10,8 +11,11 @@ from tellapart.tasks.readings import NoisyReadings
 
 TASK, MODEL = NoisyReadings(), HiddenNumber()
 SEARCH = ta.Amortized(
-    steps=500,
-    batch=384,
+    estimator=OneSpline,
+    encoder=Narrow,
+    steps=240,
+    learning_rate=0.02,
+    batch=768,
     unfinished=0.0,
     survey=16,
     survey_simulations=100,
