@@ -106,6 +106,20 @@ def test_a_run_is_not_continued_with_other_code(folder):
         assert re.search(r"fingerprint of the Python file with [a-z]+( \([\w-]+\))? = [0-9a-f]{16}", said), said
 
 
+def test_nor_with_other_code_in_a_file_that_is_imported_from_beside(folder):
+    source = (folder / "parts.py").read_text()
+    (folder / "parts.py").write_text(f"from helpers_of_parts import deep\n{source}")
+    (folder / "helpers_of_parts.py").write_text("import deeper_helpers as deep\n")
+    (folder / "deeper_helpers.py").write_text("SLOPE = 1\n")
+    (folder / "unrelated.py").write_text("A = 1\n")
+    Run.open(Study.from_file(folder), folder / "run")
+    (folder / "unrelated.py").write_text("A = 1000\n")
+    Run.open(Study.from_file(folder), folder / "run")
+    (folder / "deeper_helpers.py").write_text("SLOPE = 1000\n")
+    with pytest.raises(RunError, match="different study"):
+        Run.open(Study.from_file(folder), folder / "run")
+
+
 @pytest.mark.parametrize(
     ("search", "message"),
     [

@@ -1,6 +1,8 @@
 """Files are written whole or not at all; paths in commands can be pasted."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -59,3 +61,25 @@ def test_every_text_is_read_and_written_in_a_named_encoding():
                 if text and "encoding" not in named and len(node.args) <= place:
                     missing.append(f"{file.name}:{node.lineno}")
     assert not missing
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits on the size of files")
+def test_networks_on_a_full_disk(tmp_path):
+    """Safetensors does not raise an OSError."""
+    code = f"""
+import resource, signal
+import numpy as np
+from safetensors.numpy import save_file
+from tellapart import DataError
+from tellapart.files import written_whole
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    with written_whole({str(tmp_path / "network.safetensors")!r}) as temporary:
+        save_file({{"weights": np.zeros(10_000)}}, temporary)
+except DataError as error:
+    print(error.fix)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "make room" in done.stdout
+    assert not list(tmp_path.iterdir())

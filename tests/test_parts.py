@@ -66,6 +66,23 @@ def test_a_file_beside_a_study(folder):
     assert find_part("encoder", "mine:Mine", folder) is not part
 
 
+def test_two_studies_may_each_have_helpers_of_the_same_name_and_changed_ones_are_loaded_anew(tmp_path):
+    folders = {10: tmp_path / "one", 200: tmp_path / "two"}
+    for number, folder in folders.items():
+        (folder / "inside_helpers").mkdir(parents=True)
+        (folder / "mine.py").write_text(
+            f"from helpers_of_mine import NUMBER\nfrom inside_helpers import more\n{FILE}".replace("NUMBER = 3", "")
+        )
+        (folder / "helpers_of_mine.py").write_text(f"NUMBER = {number}\n")
+        (folder / "inside_helpers" / "more.py").write_text(f"NUMBER = {number}\n")
+    for number, folder in folders.items():
+        module = sys.modules[find_part("encoder", "mine:Mine", folder).__module__]
+        assert module.NUMBER == module.more.NUMBER == number
+    (folders[10] / "helpers_of_mine.py").write_text("NUMBER = 3000\n")
+    module = sys.modules[find_part("encoder", "mine:Mine", folders[10]).__module__]
+    assert (module.NUMBER, module.more.NUMBER) == (3000, 10)
+
+
 def test_a_module_in_a_subfolder(folder):
     (folder / "sub").mkdir()
     (folder / "mine.py").rename(folder / "sub" / "mine.py")

@@ -19,6 +19,11 @@ TASK = NoisyReadings(2, 3)
 QUESTION = ta.Question(HiddenNumber(), "estimate")
 
 
+@ta.model(name="constant", parameters={}, vectorised=True)
+def constant(parameters, designs, rng, task):
+    return {"reading": rng.standard_normal((len(designs), task.blocks, task.trials))}
+
+
 def estimator(kind=ta.PosteriorEstimator, seed=0):
     torch.manual_seed(seed)
     return kind(QUESTION, ta.SequenceEncoder(TASK, 8, 8, 2, 1, 1, 4), hidden=(8,))
@@ -46,6 +51,14 @@ def test_a_stream_is_a_function_of_seed_and_step():
     assert same(one.batch(7), again.batch(7))
     assert not same(one.batch(7), one.batch(8))
     assert not same(one.batch(7), stream(estimator(), seed=(2,)).batch(7))
+
+
+def test_batches_of_a_stream_give_an_improbable_model_its_share():
+    question = ta.Question([HiddenNumber(), constant()], "discriminate", prior=[0.95, 0.05])
+    trained = ta.PosteriorEstimator(question, ta.SequenceEncoder(TASK, 8, 8, 2, 1, 1, 4), hidden=(8,))
+    rare = [int((stream(trained, 8).batch(step).model == 1).sum()) for step in range(200)]
+    # 80 are expected; the standard deviation of a sum of coins of 0.4 is 7: 5 of them, by chance less than once in 10^6
+    assert abs(sum(rare) - 80) < 35
 
 
 def test_an_epoch_visits_everyone_once_each_time_in_another_order():

@@ -8,10 +8,12 @@ file in one of the folders below, or one of an installed package, which declares
 
 `use = "my_module:MyModel"` is the class `MyModel` of `my_module.py` in the folder of the study file. The file is loaded
 by its path under a name of its own, so that two studies may each have a `models.py`, and a changed file is loaded anew.
+The same holds for files beside it that it imports.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import pkgutil
@@ -21,7 +23,7 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -31,6 +33,9 @@ from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
 from .errors import StudyError, nearest
 
 _PREFIX = "tellapart_study_"
+
+_beside: dict[str, bytes] = {}
+"""Modules that were loaded because a user's file imports them from beside it, and what their files held then."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,42 @@ class UserFile:
     source: bytes
 
 
+def files_of(file: Path) -> dict[str, Path]:
+    """A user's file and the files beside it that it imports, and they in turn: what each is imported as, to where it is."""
+    found, todo = {file.stem: file}, [file]
+    while todo:
+        try:
+            tree = ast.parse(todo.pop().read_bytes())
+        except (OSError, SyntaxError, ValueError):  # for whoever loads it to find out
+            continue
+        for name in _imported(tree):
+            steps = name.split(".")
+            for end in range(1, len(steps) + 1):
+                place = file.parent.joinpath(*steps[:end])
+                for beside in (place.with_suffix(".py"), place / "__init__.py"):
+                    if beside not in found.values() and beside.is_file():
+                        found[".".join(steps[:end])] = beside
+                        todo.append(beside)
+    return found
+
+
+def fingerprint_of(file: Path) -> str:
+    """A fingerprint of a user's file and of all files beside it that it imports."""
+    prints = {name: hashlib.sha256(part.read_bytes()).hexdigest() for name, part in files_of(file).items()}
+    if len(prints) == 1:
+        return prints[file.stem]
+    return hashlib.sha256("\n".join(f"{name} {each}" for name, each in sorted(prints.items())).encode()).hexdigest()
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """What a file imports; of `from a import b` also a.b, which may be a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 def loaded_files() -> list[UserFile]:
     """The files of users that are loaded, for `load_again` in another process."""
     modules = [module for name, module in sys.modules.items() if name.startswith(_PREFIX) and hasattr(module, "__tellapart_module__")]
@@ -252,8 +293,8 @@ def _place(part: Any, file: str) -> str:
 
 
 def _load_module(file: Path, module_name: str, name: str | None = None) -> ModuleType:
-    """Run the file as a module, once for each content. Files beside it can be imported by it."""
-    fingerprint = hashlib.sha256(str(file.resolve()).encode() + file.read_bytes()).hexdigest()[:12]
+    """Run the file as a module, once for each content of it and of the files beside it that it imports."""
+    fingerprint = hashlib.sha256(f"{file.resolve()} {fingerprint_of(file)}".encode()).hexdigest()[:12]
     name = name or f"{_PREFIX}{fingerprint}_{file.stem}"
     if name in sys.modules:
         return sys.modules[name]
@@ -264,6 +305,7 @@ def _load_module(file: Path, module_name: str, name: str | None = None) -> Modul
     module.__dict__["__tellapart_module__"] = module_name
     sys.modules[name] = module  # dataclasses look their module up while it is being run
     sys.path.insert(0, str(file.parent.resolve()))
+    _make_way(file)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -275,4 +317,22 @@ def _load_module(file: Path, module_name: str, name: str | None = None) -> Modul
         raise StudyError(f"Loading '{file.name}' failed.", where=where, got=got, fix=fix) from error
     finally:
         sys.path.remove(str(file.parent.resolve()))
+        _beside.update({name: part.read_bytes() for name, part in files_of(file).items() if _is_from(name, part)})
     return module
+
+
+def _make_way(file: Path) -> None:
+    """Forget modules that were loaded from beside another study, or that have changed, where a user's file imports such a name."""
+    for name, part in files_of(file).items():
+        if name in _beside and (not _is_from(name, part) or _beside[name] != part.read_bytes()):
+            del _beside[name]
+            steps = name.split(".")
+            for end in range(1, len(steps) + 1):  # a folder without __init__.py is a module too, which knows where its own are
+                sys.modules.pop(".".join(steps[:end]), None)
+    invalidate_caches()  # a file that was written this second is looked for anew
+
+
+def _is_from(name: str, file: Path) -> bool:
+    """Is the module of this name loaded, and from this file?"""
+    found = getattr(sys.modules.get(name), "__file__", None)
+    return found is not None and Path(found).resolve() == file.resolve()

@@ -27,6 +27,7 @@ from .folder import RunFolder, dumps
 from .information.estimate import InformationEstimate
 from .journal import FILE
 from .models.with_priors import format_prior, priors_of, shipped_with
+from .parts import fingerprint_of
 from .progress import Clock, Progress, unheard
 from .result import DesignResult, evaluate_designs
 from .search.base import Found, Job
@@ -203,10 +204,14 @@ def version_of(package: str) -> str | None:
 
 
 def _source_fingerprint(kind: type) -> str:
-    """A fingerprint of the file that defines a user's class, or of the class itself if it is in no file."""
+    """A fingerprint of the file that defines a user's class and of what it imports from beside it, or of the class itself if it is in no
+    file.
+    """
     try:
-        module = sys.modules[kind.__module__]
-        source = Path(str(module.__file__)).read_bytes() if getattr(module, "__file__", None) else inspect.getsource(kind).encode()
+        file = getattr(sys.modules[kind.__module__], "__file__", None)
+        if file:
+            return fingerprint_of(Path(file))[:16]
+        source = inspect.getsource(kind).encode()
     except (OSError, TypeError, KeyError):
         return "unknown"
     return hashlib.sha256(source).hexdigest()[:16]

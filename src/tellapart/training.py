@@ -101,7 +101,7 @@ class Stream:
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([*self.seed, step])
         estimator = self.estimator
-        simulations = estimator.question.simulate(estimator.task, self.designs(self.size, rng), self.size, rng)
+        simulations = estimator.question.simulate(estimator.task, self.designs(self.size, rng), self.size, rng, by_lot=True)
         self.failures.extend(simulations.failures)
         return estimator.prepare(with_missing(simulations, self.incomplete, rng))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.models.simulation import turns
+from tellapart.models.simulation import turns, turns_by_lot
 from tellapart.tasks.readings import NoisyReadings
 
 TASK = NoisyReadings(2, 3)
@@ -29,6 +29,25 @@ def test_every_model_has_had_its_share_at_any_moment(prior):
     whose = turns(np.array(prior), 400)
     counts = np.cumsum(whose[:, None] == np.arange(len(prior)), axis=0)
     assert np.abs(counts - np.arange(1, 401)[:, None] * np.array(prior)).max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(("prior", "n"), [([0.999, 0.001], 256), ([0.95, 0.05], 8), ([0.99, 0.004, 0.006], 64), ([1 / 3] * 3, 8)])
+def test_small_batches_together_give_every_model_its_share(prior, n):
+    batches = 4000
+    rng = np.random.default_rng(1)
+    counts = np.array([np.bincount(turns_by_lot(np.array(prior), n, rng), minlength=len(prior)) for _ in range(batches)])
+    assert (counts.sum(1) == n).all()
+    assert (abs(counts - n * np.array(prior)) < 1).all()
+    even = np.array(prior) * n % 1
+    # a count is one of two neighbours: its variance is known. 5 standard errors, of at most 3 models: by chance less than once in 10^5
+    assert (abs(counts.mean(0) - n * np.array(prior)) <= 5 * np.sqrt(even * (1 - even) / batches) + 1e-12).all()
+
+
+@pytest.mark.parametrize(("prior", "n"), [([1 / 3] * 3, 256), ([0.6, 0.3, 0.1], 256), ([0.5, 0.5], 8), ([1.0], 8), ([1.0, 0.0], 8)])
+def test_nothing_is_drawn_where_every_model_has_its_share(prior, n):
+    rng = np.random.default_rng(1)
+    np.testing.assert_array_equal(turns_by_lot(np.array(prior), n, rng), turns(np.array(prior), n))
+    assert rng.random() == np.random.default_rng(1).random()
 
 
 def test_same_seed_same_bytes():

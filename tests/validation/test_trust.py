@@ -374,3 +374,13 @@ def test_p_values_of_all_comparisons_become_one_verdict(monkeypatch):
     assert (found.failed, found.false_alarm) == (3, 0.01)
     assert heard[-1] == (4, 4)
     assert sorted(done for done, _ in heard) == [done for done, _ in heard]
+
+
+def test_who_does_what_everybody_does_is_not_strange():
+    """Networks round otherwise for one participant than for many: where all are alike, rounding is not a difference."""
+    described = np.array([0.3, -1.2, 0.0]) * np.ones((50, 1))
+    rounded = described * (1 + 1e-7 * np.random.default_rng(1).standard_normal(described.shape))
+    for cloud in (described, rounded):
+        view, near = View.of(cloud), cloud[:5] * [1 + 3e-7, 1 - 3e-7, 1] + [0, 3e-4, 0]
+        assert view.distance(near).max() == view.distance(cloud).max() == 0.0
+        assert view.distance(described[:1] * [1.05, 1, 1]).min() > 0.1

@@ -28,6 +28,9 @@ OnError = Literal["stop", "skip"]
 MOST = 0.05
 """The share of participants that may be skipped; in small batches chance is allowed for, by five standard deviations."""
 
+EVEN = 0.05
+"""How far a model's turns in a batch that is learned from may be from its share, as a part of the share."""
+
 
 @dataclass(frozen=True, eq=False)
 class Simulations:
@@ -119,6 +122,7 @@ def simulate_models(
     prior: Sequence[float] | None = None,
     parameters: Mapping[str, Mapping[str, float]] | None = None,
     on_error: OnError = "stop",
+    by_lot: bool = False,
 ) -> Simulations:
     """Simulate `n` participants, the models taking turns as often as their prior says (0, 1, …, M - 1, 0, … if it is uniform).
 
@@ -127,10 +131,12 @@ def simulate_models(
         prior: The probability of each model, (M,); uniform if not given.
         parameters: Model name to its true parameters; from their priors if not given.
         on_error: What happens when a model cannot simulate a participant.
+        by_lot: One of many batches to learn from: see `turns_by_lot`.
     """
     everywhere = np.asarray(designs, dtype=np.float64)
     everywhere = np.broadcast_to(everywhere, (n, *everywhere.shape[-2:])) if everywhere.ndim == 2 else everywhere
-    which = turns(np.full(len(models), 1 / len(models)) if prior is None else np.asarray(prior, dtype=np.float64), n)
+    shares = np.full(len(models), 1 / len(models)) if prior is None else np.asarray(prior, dtype=np.float64)
+    which = turns_by_lot(shares, n, rng) if by_lot else turns(shares, n)
     everybody = task.nothing(n)
     values = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p in m.parameters}
     within = {f"{m.name}.{p}": np.full(n, np.nan) for m in models for p, prior in m.parameters.items() if prior.discrete}
@@ -156,6 +162,22 @@ def turns(prior: Floats, n: int) -> NDArray[np.intp]:
     due = [(np.arange(count) + 0.5) / share for count, share in zip(counts, prior, strict=True) if share > 0]
     whose = np.repeat(np.flatnonzero(prior > 0), counts[prior > 0])
     return np.asarray(whose[np.lexsort((whose, np.round(np.concatenate(due), 9)))][:n], np.intp)
+
+
+def turns_by_lot(prior: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Whose turn it is in one of many small batches, (n,): what does not come out even is drawn.
+
+    Taking turns anew in each batch would give an improbable model no turn in any of them, or far too many. Where every model has its share
+    to `EVEN`, nothing is drawn.
+    """
+    which = turns(prior, n)
+    if (abs(np.bincount(which, minlength=len(prior)) - n * prior) <= EVEN * n * prior).all():
+        return which
+    # n equally spaced points with a random start: so many fall to each model as its share says, on average over batches, and never one more
+    ends = np.cumsum(prior) / np.sum(prior)
+    drawn = np.searchsorted(ends[:-1], (np.arange(n) + rng.random()) / n, side="right")
+    places = np.concatenate([(np.arange(count) + 0.5) / count for count in np.bincount(drawn) if count])
+    return np.asarray(drawn[np.lexsort((drawn, places))], np.intp)
 
 
 def _simulate_model(

@@ -223,4 +223,4 @@ def _together(plan: Plan, files: Sequence[Path]) -> Simulations:
 def _simulate_chunk(task: Task, question: Question, designs: Mixture, seed: tuple[int, ...]) -> Simulations:
     """A chunk of the budget; a function of its seed alone, wherever it is made."""
     rng = np.random.default_rng(seed)
-    return question.simulate(task, designs(CHUNK, rng), CHUNK, rng)
+    return question.simulate(task, designs(CHUNK, rng), CHUNK, rng, by_lot=True)

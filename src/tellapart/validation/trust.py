@@ -138,28 +138,32 @@ class View:
         centre: (F,).
         whitening: (F, F): makes the cloud's coordinates uncorrelated and of one size.
         cloud: The whitened descriptions, (R, F).
+        digits: Of distances. One less where the cloud is a point, from which rounding, too, is a distance.
     """
 
     centre: Floats
     whitening: Floats
     cloud: Floats
+    digits: int = 3
 
     @classmethod
     def of(cls, described: Floats) -> View:
-        """The view of a cloud that is described by (R, F) numbers. The root mean square of its whitened coordinates is 1."""
+        """The view of a cloud that is described by (R, F) numbers. The root mean square of what is whitened is 1; 0 if all are alike."""
         centre, scale, size = described.mean(0), described.std(0), np.abs(described).max(0)
-        scale = np.where(scale > 1e-5 * size, scale, np.where(size > 0, size, 1.0))  # what varies by rounding only does not vary
+        varies = scale > 1e-5 * size  # what varies by rounding only does not vary
+        scale = np.where(varies, scale, np.where(size > 0, size, 1.0))
         values, vectors = np.linalg.eigh(np.atleast_2d(np.cov((described - centre) / scale, rowvar=False)))
         whitening = vectors / scale[:, None] / np.sqrt(np.maximum(values, FLOOR))
         cloud = (described - centre) @ whitening
-        extent = float(np.sqrt((cloud**2).sum(1).mean())) or 1.0
-        return cls(centre, whitening / extent, cloud / extent)
+        # a cloud that is a point, whose participants all do the same, has no size; that of rounding would make all others strange
+        extent = float(np.sqrt((cloud**2).sum(1).mean())) if varies.any() else 1.0
+        return cls(centre, whitening / extent, cloud / extent, 3 if varies.any() else 2)
 
     def distance(self, described: Floats) -> Floats:
         """The distance of each of N described participants from the cloud, (N,); rounded, since equal behavior is to be equally far."""
         k = min(NEIGHBOURS, len(self.cloud)) - 1
         apart = cdist((described - self.centre) @ self.whitening, self.cloud)
-        return np.asarray(np.round(np.partition(apart, k, axis=1)[:, k], 3), dtype=np.float64)
+        return np.asarray(np.round(np.partition(apart, k, axis=1)[:, k], self.digits), dtype=np.float64)
 
 
 class _References:
