@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Callable, Iterator, Literal, Protocol
+from typing import Callable, ClassVar, Iterator, Literal, Protocol
 
 import numpy as np
 import torch
@@ -64,10 +64,8 @@ class TrainingSettings:
 class Source(Protocol):
     """What is trained on."""
 
-    @property
-    def ahead(self) -> bool:
-        """Is it worth making the next batch in a thread while the present one is trained on?"""
-        ...
+    ahead: ClassVar[bool]
+    """Is it worth making the next batch in a thread while the present one is trained on?"""
 
     def batch(self, step: int) -> Batch:
         """The batch of a step; always the same for the same step."""
@@ -94,9 +92,7 @@ class Stream:
     incomplete: float = 0.0
     failures: list[Failure] = field(default_factory=list)
 
-    @property
-    def ahead(self) -> bool:
-        return True
+    ahead: ClassVar[bool] = True
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([*self.seed, step])
@@ -124,9 +120,7 @@ class Stored:
     seed: tuple[int, ...]
     incomplete: float = 0.0
 
-    @property
-    def ahead(self) -> bool:
-        return True
+    ahead: ClassVar[bool] = True
 
     @property
     def steps(self) -> int:
@@ -179,9 +173,7 @@ class Epochs:
     seed: tuple[int, ...]
     _shuffled: dict[int, Batch] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
-    def ahead(self) -> bool:
-        return False
+    ahead: ClassVar[bool] = False
 
     @property
     def steps(self) -> int:

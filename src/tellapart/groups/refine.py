@@ -17,7 +17,7 @@ parameters, and so from some whose parameters are like those of the people at ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -156,7 +156,7 @@ class _Like:
         seed: With the step, decides everything.
     """
 
-    ahead = True
+    ahead: ClassVar[bool] = True
 
     def __init__(self, refined: LikelihoodEstimator, behavior: Behavior, designs: Floats, steps: int, seed: int) -> None:
         self.refined, self.behavior, self.designs, self.steps, self.seed = refined, behavior, designs, steps, seed
