@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Callable, ClassVar, Self, Sequence
+from typing import Any, Callable, ClassVar, Iterator, Self, Sequence
 
 import numpy as np
 import torch
@@ -62,6 +62,13 @@ class Batch:
 
     def _each(self, function: Callable[[Tensor], Tensor]) -> Batch:
         return replace(self, inputs=function(self.inputs), model=function(self.model), v=function(self.v))
+
+    def by_model(self) -> Iterator[tuple[int, Tensor]]:
+        """The models that participants follow, and who they are, (N_m,)."""
+        for m in range(len(self.kept)):
+            chosen = torch.nonzero(self.model == m).squeeze(-1)
+            if len(chosen):
+                yield m, chosen
 
     @staticmethod
     def concatenate(parts: Sequence[Batch]) -> Batch:

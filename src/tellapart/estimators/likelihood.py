@@ -22,7 +22,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
-from typing import Any, Callable, ClassVar, Iterator, Self
+from typing import Any, Callable, ClassVar, Self
 
 import numpy as np
 import torch
@@ -136,7 +136,7 @@ class LikelihoodEstimator(Estimator):
         """Posterior and laws are learned side by side; the value is that of the posterior alone."""
         summaries = self.encoder(batch.inputs)
         loss, rest = self.posterior.loss_of(summaries, self._for_posterior(batch)), summaries.new_zeros(())
-        for m, chosen in _each(batch, len(self.widths)):
+        for m, chosen in batch.by_model():
             if f"{m}" in self.nuisance:
                 rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
         read = batch[: math.ceil(self.read * len(batch))]  # the first of a batch are of all models, as all of it is
@@ -168,7 +168,7 @@ class LikelihoodEstimator(Estimator):
         """The bound of the posterior, and to it the mean correction of some participants of each model."""
         if len(batch) <= CORRECTED:
             return self.bound(batch, _seeded(seed)), None
-        groups = list(_each(batch, len(self.widths)))
+        groups = list(batch.by_model())
         few = torch.cat([chosen[: CORRECTED // len(groups)] for _, chosen in groups])
         corrected = self.bound(batch[few], _seeded(seed))
         values = self.chunked(lambda part: self.posterior.bound(self._for_posterior(part)), batch)
@@ -224,7 +224,7 @@ class LikelihoodEstimator(Estimator):
         """The batch as the posterior codes it: the parameters that are asked about, and behind them the others."""
         others = self.posterior.rest
         v = batch.v.new_zeros(len(batch), self.question.widest + (others.widest if others else 0))
-        for m, chosen in _each(batch, len(self.widths)):
+        for m, chosen in batch.by_model():
             rest = [p for p in range(self.widths[m]) if p not in self.asked[m]]
             for start, which in ((0, self.asked[m]), (self.question.widest, rest)):
                 v[chosen, start : start + len(which)] = batch.v[chosen][:, which]
@@ -236,7 +236,7 @@ class LikelihoodEstimator(Estimator):
         if self.question.about_models:
             log_shares = self._log_shares(batch.inputs, summaries, b, generator) - self.posterior.log_prior
             total = total + log_shares[:, torch.arange(len(batch)), batch.model]
-        for m, chosen in _each(batch, len(self.widths)):
+        for m, chosen in batch.by_model():
             if not self.asked[m]:
                 continue
             inputs, s, z = batch.inputs[chosen], summaries[chosen], batch.v[chosen, : self.widths[m]]
@@ -298,14 +298,6 @@ def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:
 def _clearly_better(one: Tensor, other: Tensor) -> bool:
     ahead = one - other
     return bool(ahead.mean() > CLEARLY * ahead.std() / math.sqrt(len(ahead)))
-
-
-def _each(batch: Batch, models: int) -> Iterator[tuple[int, Tensor]]:
-    """The models that participants of a batch follow, and who they are."""
-    for m in range(models):
-        chosen = torch.nonzero(batch.model == m).squeeze(-1)
-        if len(chosen):
-            yield m, chosen
 
 
 def _seeded(seed: int) -> torch.Generator:

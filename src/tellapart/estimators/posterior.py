@@ -90,9 +90,8 @@ class PosteriorEstimator(Estimator):
         if self.question.about_models:
             log_q = self.classifier(summaries) - self.log_prior
             total = total + log_q.gather(-1, batch.model[:, None]).squeeze(-1)
-        for m, width in enumerate(self.widths):
-            chosen = torch.nonzero(batch.model == m).squeeze(-1)
-            if width and len(chosen):
+        for m, chosen in batch.by_model():
+            if width := self.widths[m]:
                 # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
                 information = self.head(m).information(batch.v[chosen][:, :width], summaries[chosen]) + batch.kept[m]
                 total = total.index_add(0, chosen, information)

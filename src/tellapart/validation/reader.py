@@ -165,9 +165,8 @@ def _gain(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Te
             log_q = estimator.log_model_probabilities(batch.inputs)
         log_r = torch.log_softmax(log_q + reader.models(summary), dim=-1)
         total = total + (log_r - log_q).gather(-1, batch.model[:, None]).squeeze(-1)
-    for m in range(len(estimator.question.models)):
-        chosen = torch.nonzero(batch.model == m).squeeze(-1)
-        if f"{m}" in reader.flows and len(chosen):
+    for m, chosen in batch.by_model():
+        if f"{m}" in reader.flows:
             with torch.no_grad():
                 theta = batch.v[chosen, : len(estimator.question.parameters(m))]
                 u = estimator.flow(batch.inputs[chosen], m).transform(theta)
