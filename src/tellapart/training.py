@@ -1,4 +1,4 @@
-"""The training loop, the only one.
+"""The training loop of all estimators.
 
 A *source* says what is trained on at each step: fresh simulations that are never seen again (`Stream`), or a fixed set of them in
 epochs (`Stored`; `Epochs` if they are prepared already). A batch is a function of the source's seed and the step alone, and so is
