@@ -36,7 +36,7 @@ BLOCK = re.compile(r"(?:end of `([^`\n]+)`[^\n]*\n\n)?^( *)```(\w*)\n(.*?)^\2```
 NUMBER = r"[+-]?\d+(?:\.\d+)?"
 ANY_NUMBER = r"[+-]?\d[\d,.]*"
 ERRORS, PERCENT, DECIMAL = 4, 4, 0.05
-VARIES = ("also good", "May I round?")
+VARIES = ("also good", "caution", "May I round?")
 """Lines that come or go with the numbers, and are not compared where numbers are any."""
 
 SMALL = {

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -240,6 +241,22 @@ def test_fresh_never_empties_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(RunError, match="no run folder"):
         Run.open(Study(BernoulliBandit(), [WSLTS(), AEG()]), tmp_path, fresh=True)
     assert (tmp_path / "thesis.tex").exists()
+
+
+def test_what_might_be_mistaken_is_said(finished):
+    """A network that has learned nothing, and a search that was too short to climb, give designs too."""
+    folder, _ = finished
+    result = Run.finished(Study.from_file(folder), folder / "run").result()
+    found, words = result.found, ("nothing was learned", "too small for climbs")
+
+    def said(nats, climbs):
+        details = {**found.details, "climbs": climbs}
+        told = replace(found, information=replace(found.information, nats=nats, se=0.1), details=details)
+        return [part in str(replace(result, found=told)) for part in words]
+
+    assert said(0.19, 5) == [True, False]
+    assert said(0.21, 0) == [False, True]
+    assert said(0.21, 5) == [False, False]
 
 
 def test_a_result_in_python_takes_behavior_and_tables():

@@ -248,6 +248,20 @@ def test_mistakes_are_found(simulate, message, few):
     assert "fix:" in found or "got:" in found
 
 
+def test_a_parameter_that_matters_for_few_is_not_called_without_effect(few):
+    """Of 0 and 1 with the probabilities 0.98 and 0.02, both the 5 % and the 95 % quantile are 0."""
+
+    @ta.model(name="rare", parameters={"kind": ta.Categorical((0.98, 0.02)), "unused": ta.Categorical((0.98, 0.02))}, vectorised=True)
+    def rare(parameters, designs, rng, task):
+        choice = rng.random((len(designs), task.blocks, task.trials)) < 0.2 + 0.6 * parameters["kind"][:, None, None]
+        chance = np.take_along_axis(designs, choice.astype(int), 2)
+        return {"choice": choice.astype(int), "reward": (rng.random(choice.shape) < chance).astype(int)}
+
+    found = findings(rare())
+    assert "parameter 'kind'" not in found
+    assert "parameter 'unused' of 'rare' has no effect" in found
+
+
 def test_the_seed_must_matter(few):
     @ta.model(name="stuck", parameters={"p": ta.Uniform(0, 1)})
     def stuck(parameters, design, rng, task):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,10 +104,18 @@ class DesignResult:
         for other in self.alternatives:
             drawn = " (a baseline design)" if other.drawn else ""
             lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.in_words}"]
+        lines += [f"caution      {words}" for words in self._cautions()]
         rest = "all of this is about those that can be, with what is left of the prior (failures.jsonl)"
         for name, count in Counter(failure["model"] for failure in self.folder.failures).items():
             lines += [f"skipped      {name}: {count} participants could not be simulated; {rest}"]
         return "\n".join(lines + ([] if self.folder.temporary else [f"kept in      {self.folder.path}"]))
+
+    def _cautions(self) -> Iterator[str]:
+        """What a reader of the result might take for something else."""
+        if self.information.nats <= 2 * self.information.se:
+            yield "nothing was learned: either no design tells anything about this, or the network needs more steps"
+        if self.found.details.get("climbs") == 0:
+            yield "the best of the designs that were looked at; `survey` is too small for climbs from them to better ones"
 
     def posterior(
         self, data: Any, designs: ArrayLike | None = None, draws: int = 1000, seed: int = 0, progress: Progress = unheard

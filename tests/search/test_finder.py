@@ -219,3 +219,12 @@ def test_rounds_of_training_are_followed_by_surveys(tmp_path, monkeypatch, simul
     estimator, job, steps, rate, batch, unfinished, budget, _ = plans[0]
     assert (estimator, job, steps, rate) == (finder.estimator, finder.job, 40, estimator.learning_rate)
     assert (batch, unfinished, budget) == (256, 0.2, round(0.55 * simulations))
+
+
+@pytest.mark.parametrize(("survey", "climbs"), [(300, True), (16, False)])
+def test_a_search_without_climbs_says_so(tmp_path, survey, climbs):
+    """A pass over two blocks takes 7,000 participants, and the comparison at its end 200; three quarters of the survey are climbed with."""
+    finder = Finder(tmp_path, baselines=0, survey=survey)
+    found = finder._report(np.full((1, 2, 2), 0.8), [1.0])
+    assert ("climbs" not in found.details) == climbs
+    assert found.details.get("climbs", 0) == 0

@@ -281,6 +281,7 @@ def _method(content: Content) -> list[str]:
         f"Participants of {names} were simulated, with parameters from the models' priors. Information is the mutual information of"
         " what is to be learned and the data, in nats; one nat is 1.44 bits.",
         content.search.words,
+        *(["The search only looked at designs: its `survey` was too small for climbs."] if content.details.get("climbs") == 0 else []),
         *([_last_climb(content.details["last_climb"])] if "last_climb" in content.details else []),
     ]
     if content.validation:
@@ -308,7 +309,7 @@ def _settings(content: Content) -> list[tuple[str, str]]:
     given = {one.name: getattr(content.search, one.name) for one in settings}
     left = {one.name for one in settings if one.default == 0 and given[one.name] == 0}
     used = {"method": content.search.name, **given, **(content.details.get("settings") or {}), **content.details}
-    hidden = ("settings", "last_climb")
+    hidden = ("settings", "last_climb", "climbs")
     # a default of 0 stands for what is left to the search, and is no number of anything
     shown = {name: value for name, value in used.items() if name not in hidden and value is not None and (name not in left or value)}
     return [(name, _setting(value)) for name, value in shown.items()]

@@ -32,7 +32,7 @@ from ..tasks.text import format_design
 from ..workers import HERE, one_thread
 from .base import Alternative, Baseline, Found, Job, Search, check_least, check_parts, part
 from .learning import ROUNDS, Plan, seconds_a_step, steps_for
-from .survey import Ranked, Surveyor
+from .survey import Ranked, Surveyor, passes_of
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -225,6 +225,11 @@ class _Finder:
             self._tell(round(ROUNDS[0] * self.steps), PROVISIONAL, words)
         return np.array(kept["designs"])
 
+    def _climbs(self) -> bool:
+        """Are there participants enough for climbs after a round?"""
+        settings, most = self.settings, round(max(CLIMBS) * self.climbing)
+        return passes_of(self.space, settings.survey_simulations, most, settings.finalists) > 0
+
     def _kept_survey(self, name: str, number: int, survey: Callable[[Surveyor], Ranked]) -> Any:
         """What a survey found, by a surveyor with simulations of its own; as the journal has it."""
 
@@ -265,6 +270,7 @@ class _Finder:
         tried, encoder = sum(value["tried"] for _, value in self.job.journal.items("survey ")), self.estimator.encoder.name
         details = {"method": settings.name, "estimator": self.estimator.name, "encoder": encoder, "steps": len(history), "tried": tried}
         details |= {"last_climb": {"tried": self.job.journal.get("survey last")["tried"], **gained}}
+        details |= {} if self._climbs() else {"climbs": 0}
         details |= {"broken_symmetries": self.job.broken_symmetries} if self.job.broken_symmetries else {}
         ranked = sorted(alternatives, key=lambda one: one.behind.nats)
         return Found(shown[0], fresh[0].estimate(), self.estimator, baseline, tuple(ranked), self._trace(history), details)

@@ -35,6 +35,17 @@ Ranked = tuple[Floats, Floats]
 is best by luck too."""
 
 
+def _sizes(n: int) -> tuple[int, int]:
+    """Participants of a look in a climb, and of a race, where a look at a design has `n`."""
+    return max(50, n // 8), 2 * n
+
+
+def passes_of(space: DesignSpace, n: int, participants: int, keep: int) -> int:
+    """How many passes over the blocks so many participants are enough for."""
+    few, many = _sizes(n)
+    return int((participants - keep * many) // (space.blocks * (TRIED * few + RACING * many)))
+
+
 class Surveyor:
     """Looks for good designs, and knows how many were `tried` and the `failures`: who could not be simulated.
 
@@ -69,9 +80,8 @@ class Surveyor:
 
     def climb(self, ranked: Ranked, participants: int, keep: int) -> Ranked:
         """Climbs from designs, best first, as far as so many participants lead; the designs come back too."""
-        few, many, starts = max(50, self.n // 8), 2 * self.n, ranked[0]
-        each, ends = self.space.blocks * (TRIED * few + RACING * many), list[Floats]()
-        passes = int((participants - keep * many) // each)
+        (few, many), starts, ends = _sizes(self.n), ranked[0], list[Floats]()
+        passes = passes_of(self.space, self.n, participants, keep)
         if passes < 1:
             return ranked
         climbs = max(1, min(3, len(starts), passes // 4))

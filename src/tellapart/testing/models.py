@@ -156,7 +156,10 @@ class _ModelChecker:
     def _parameters_have_effects(self) -> None:
         draws, designs = self._draws(self.n), self._designs(self.n)
         for name, prior in self.model.parameters.items():
-            low, high = (self._simulate({**draws, name: np.full(self.n, prior.quantile(share))}, designs, 4) for share in (0.05, 0.95))
+            values = [prior.quantile(share) for share in (0.05, 0.95)]
+            if values[0] == values[1]:  # nearly all have this value; the others may do something else
+                values = [prior.quantile(share) for share in (1e-9, 1 - 1e-9)]
+            low, high = (self._simulate({**draws, name: np.full(self.n, value)}, designs, 4) for value in values)
             if _equal(low, high):
                 what = f"The parameter '{name}' of '{self.name}' has no effect on the data."
                 self.findings.warning(what, "is it used? is it misspelt?")
