@@ -78,9 +78,11 @@ def test_two_studies_may_each_have_helpers_of_the_same_name_and_changed_ones_are
     for number, folder in folders.items():
         module = sys.modules[find_part("encoder", "mine:Mine", folder).__module__]
         assert module.NUMBER == module.more.NUMBER == number
+    before = find_part("encoder", "mine:Mine", folders[10]).__module__
     (folders[10] / "helpers_of_mine.py").write_text("NUMBER = 3000\n")
     module = sys.modules[find_part("encoder", "mine:Mine", folders[10]).__module__]
     assert (module.NUMBER, module.more.NUMBER) == (3000, 10)
+    assert module.__name__ == before  # numba keeps what it compiled by the file that did not change, and finds it by the module's name
 
 
 def test_a_module_in_a_subfolder(folder):

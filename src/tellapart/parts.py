@@ -293,16 +293,19 @@ def _place(part: Any, file: str) -> str:
 
 
 def _load_module(file: Path, module_name: str, name: str | None = None) -> ModuleType:
-    """Run the file as a module, once for each content of it and of the files beside it that it imports."""
-    fingerprint = hashlib.sha256(f"{file.resolve()} {fingerprint_of(file)}".encode()).hexdigest()[:12]
+    """Run the file as a module, once for each content of it and of the files beside it that it imports.
+
+    Its name is a matter of its own content alone: what numba keeps of it on disk is of use under that name only.
+    """
+    fingerprint, code = hashlib.sha256(str(file.resolve()).encode() + file.read_bytes()).hexdigest()[:12], fingerprint_of(file)
     name = name or f"{_PREFIX}{fingerprint}_{file.stem}"
-    if name in sys.modules:
+    if name in sys.modules and vars(sys.modules[name]).get("__tellapart_code__") == code:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise StudyError(f"'{file.name}' cannot be loaded.", where=str(file), expected="a Python file")
     module = module_from_spec(spec)
-    module.__dict__["__tellapart_module__"] = module_name
+    module.__dict__["__tellapart_module__"], module.__dict__["__tellapart_code__"] = module_name, code
     sys.modules[name] = module  # dataclasses look their module up while it is being run
     sys.path.insert(0, str(file.parent.resolve()))
     _make_way(file)
