@@ -28,11 +28,8 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         os.replace(temporary, target)
-    except Exception as error:
-        if not isinstance(error, OSError) and "I/O error" not in str(error):  # safetensors has an error of its own for a full disk
-            raise
-        got = getattr(error, "strerror", None) or str(error)
-        raise _unwritable(target, got, "make room on the disk or write elsewhere") from error
+    except OSError as error:
+        raise _unwritable(target, error.strerror or str(error), "make room on the disk or write elsewhere") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -226,11 +226,11 @@ def files_of(file: Path) -> dict[str, Path]:
     return found
 
 
-def fingerprint_of(file: Path) -> str:
-    """A fingerprint of a user's file and of all files beside it that it imports."""
-    prints = {name: hashlib.sha256(part.read_bytes()).hexdigest() for name, part in files_of(file).items()}
+def fingerprint_of(files: Mapping[str, Path]) -> str:
+    """A fingerprint of a user's file and of all files beside it that it imports, as `files_of` has them."""
+    prints = {name: hashlib.sha256(part.read_bytes()).hexdigest() for name, part in files.items()}
     if len(prints) == 1:
-        return prints[file.stem]
+        return next(iter(prints.values()))
     return hashlib.sha256("\n".join(f"{name} {each}" for name, each in sorted(prints.items())).encode()).hexdigest()
 
 
@@ -297,7 +297,8 @@ def _load_module(file: Path, module_name: str, name: str | None = None) -> Modul
 
     Its name is a matter of its own content alone: what numba keeps of it on disk is of use under that name only.
     """
-    fingerprint, code = hashlib.sha256(str(file.resolve()).encode() + file.read_bytes()).hexdigest()[:12], fingerprint_of(file)
+    fingerprint, files = hashlib.sha256(str(file.resolve()).encode() + file.read_bytes()).hexdigest()[:12], files_of(file)
+    code = fingerprint_of(files)
     name = name or f"{_PREFIX}{fingerprint}_{file.stem}"
     if name in sys.modules and vars(sys.modules[name]).get("__tellapart_code__") == code:
         return sys.modules[name]
@@ -308,7 +309,7 @@ def _load_module(file: Path, module_name: str, name: str | None = None) -> Modul
     module.__dict__["__tellapart_module__"], module.__dict__["__tellapart_code__"] = module_name, code
     sys.modules[name] = module  # dataclasses look their module up while it is being run
     sys.path.insert(0, str(file.parent.resolve()))
-    _make_way(file)
+    _make_way(files)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -320,13 +321,13 @@ def _load_module(file: Path, module_name: str, name: str | None = None) -> Modul
         raise StudyError(f"Loading '{file.name}' failed.", where=where, got=got, fix=fix) from error
     finally:
         sys.path.remove(str(file.parent.resolve()))
-        _beside.update({name: part.read_bytes() for name, part in files_of(file).items() if _is_from(name, part)})
+        _beside.update({name: part.read_bytes() for name, part in files.items() if _is_from(name, part)})
     return module
 
 
-def _make_way(file: Path) -> None:
+def _make_way(files: Mapping[str, Path]) -> None:
     """Forget modules that were loaded from beside another study, or that have changed, where a user's file imports such a name."""
-    for name, part in files_of(file).items():
+    for name, part in files.items():
         if name in _beside and (not _is_from(name, part) or _beside[name] != part.read_bytes()):
             del _beside[name]
             steps = name.split(".")

@@ -27,7 +27,7 @@ from .folder import RunFolder, dumps
 from .information.estimate import InformationEstimate
 from .journal import FILE
 from .models.with_priors import format_prior, priors_of, shipped_with
-from .parts import fingerprint_of
+from .parts import files_of, fingerprint_of
 from .progress import Clock, Progress, unheard
 from .result import DesignResult, evaluate_designs
 from .search.base import Found, Job
@@ -210,7 +210,7 @@ def _source_fingerprint(kind: type) -> str:
     try:
         file = getattr(sys.modules[kind.__module__], "__file__", None)
         if file:
-            return fingerprint_of(Path(file))[:16]
+            return fingerprint_of(files_of(Path(file)))[:16]
         source = inspect.getsource(kind).encode()
     except (OSError, TypeError, KeyError):
         return "unknown"

@@ -371,11 +371,12 @@ def _batches_ahead(source: Source, start: int, until: int) -> Iterator[Batch]:
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
     """Write a safetensors file, whole or not at all."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as temporary:
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
+        # by Python: what safetensors raises where a disk is full is no OSError
+        temporary.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, metadata))
 
 
 def save_weights(path: Path, estimator: torch.nn.Module) -> None:

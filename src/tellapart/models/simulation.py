@@ -176,8 +176,7 @@ def turns_by_lot(prior: Floats, n: int, rng: np.random.Generator) -> NDArray[np.
     # n equally spaced points with a random start: so many fall to each model as its share says, on average over batches, and never one more
     ends = np.cumsum(prior) / np.sum(prior)
     drawn = np.searchsorted(ends[:-1], (np.arange(n) + rng.random()) / n, side="right")
-    places = np.concatenate([(np.arange(count) + 0.5) / count for count in np.bincount(drawn) if count])
-    return np.asarray(drawn[np.lexsort((drawn, places))], np.intp)
+    return turns(np.bincount(drawn, minlength=len(prior)) / n, n)
 
 
 def _simulate_model(
