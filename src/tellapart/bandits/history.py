@@ -76,10 +76,11 @@ def _describe(choices: Any, rewards: Any, mask: Any, features: Any, binary: Any,
     n, blocks, trials = choices.shape
     arms = features.shape[3] // (PER_PLACE + PER_ARM)
     known, lately, order = np.zeros((4, arms)), np.zeros((4, arms)), np.arange(arms)
+    none = int(np.int64(0))  # for a literal, each function would be compiled a second time
     for i in range(n):
         for b in range(blocks):
             known[:], lately[:] = 0.0, 0.0
-            previous, reward, seen = -1, 0.0, 0
+            previous, reward, seen = none - 1, 0.0, none
             for t in range(trials):
                 if not mask[i, b, t]:
                     continue
@@ -194,8 +195,9 @@ def _describe_wins(known: Any, order: Any, row: Any, counted: Any) -> None:
 @nb.njit(cache=True, **ONLY_CALLED)
 def _describe_numbers(known: Any, order: Any, row: Any, seen: Any, counted: Any) -> None:
     """Eight numbers for each arm, in the given order: of rewards that are numbers."""
-    most, fewest, highest = known[0].max(), known[0].min(), -np.inf
+    most, fewest, highest = 0.0, np.inf, -np.inf
     for k in range(order.size):
+        most, fewest = max(most, known[0, k]), min(fewest, known[0, k])
         if known[0, k] > 0:
             highest = max(highest, _estimate(known, k, False))
     for place in range(order.size):
