@@ -68,7 +68,7 @@ class PowerCurve:
         """
         over_studies = (self.share * (1 - self.share) + 0.25 / self.studies) / self.studies
         inside = (self.share * self.studies + 0.5) / (self.studies + 1)
-        return np.sqrt(over_studies + norm.pdf(norm.ppf(inside)) ** 2 * self.sizes / self.people)
+        return np.asarray(np.sqrt(over_studies + norm.pdf(norm.ppf(inside)) ** 2 * self.sizes / self.people))
 
     def needed(self, target: float = 0.8) -> float | None:
         """The least number of people (in each group) with which the target is reached; none if it is not reached.
