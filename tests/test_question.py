@@ -21,6 +21,7 @@ def test_which_model():
     assert ta.Question(MODELS).uniform
     assert ta.Question(MODELS).most == pytest.approx(np.log(3))
     np.testing.assert_allclose(np.exp(question.log_prior), question.prior)
+    assert ta.Question(MODELS).share_of_most(-1e-4).startswith("; 0 % of the maximum log 3")
 
 
 def test_which_parameters():

@@ -85,7 +85,7 @@ class Question:
         if self.most is None:
             return ""
         name = f"log {len(self.models)}" if self.uniform else "entropy of the prior"
-        return f"; {100 * nats / self.most:.0f} % of the maximum {name} = {self.most:.3f}"
+        return f"; {round(100 * nats / self.most)} % of the maximum {name} = {self.most:.3f}"
 
     @property
     def uniform(self) -> bool:

@@ -99,11 +99,11 @@ class DesignResult:
         lines += [f"information  {information}{self.study.question.share_of_most(information.nats)}"]
         if baseline is not None:
             nats = [estimate.nats for estimate in baseline.information]
-            mean = f"{baseline.mean.nats:.3f} ± {baseline.mean.se:.3f} nats on average, from {min(nats):.3f} to {max(nats):.3f}"
+            mean = f"{baseline.mean.nats:z.3f} ± {baseline.mean.se:.3f} nats on average, from {min(nats):z.3f} to {max(nats):z.3f}"
             lines += [f"baseline     {mean}", f"gain         {baseline.gain} over the average baseline design"]
         for other in self.alternatives:
             drawn = " (a baseline design)" if other.drawn else ""
-            lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:.3f} nats, {other.in_words}"]
+            lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:z.3f} nats, {other.in_words}"]
         lines += [f"caution      {words}" for words in self._cautions()]
         rest = "all of this is about those that can be, with what is left of the prior (failures.jsonl)"
         for name, count in Counter(failure["model"] for failure in self.folder.failures).items():

@@ -21,6 +21,20 @@ def test_the_mean_is_that_of_models_weighted_by_their_prior():
     assert se == pytest.approx(np.sqrt(0.75**2 * (7 / 3) / 3 + 0.25**2 * 8 / 2))
 
 
+def test_a_model_with_one_participant_has_its_part_in_the_error():
+    """One of 20 follows the improbable model, and two models may have one each; a standard deviation over 4,000 is known to 1 %."""
+    rng = np.random.default_rng(0)
+    for n, prior in ((20, (0.95, 0.05)), (2, (0.5, 0.5))):
+        model = (np.arange(n) == n - 1).astype(int)
+        repeated = [stratified(rng.standard_normal(n) * (1 + 4 * (n > 2) * model), model, prior) for _ in range(4000)]
+        assert np.std([mean for mean, _ in repeated]) == pytest.approx(np.sqrt(np.mean([se**2 for _, se in repeated])), rel=0.08)
+
+
+def test_nothing_has_no_sign():
+    assert str(InformationEstimate(-0.0001, 0.0002, "lower bound", 100)).startswith("0.000 ± 0.000 nats")
+    assert str(Difference(-0.0001, 0.0002)) == "+0.000 ± 0.000 nats"
+
+
 def test_a_standard_error_is_that_of_repeated_samples():
     """With several models, each with a mean of its own; a standard deviation over 800 repetitions is known to 2.5 %."""
     rng, model, prior = np.random.default_rng(0), np.arange(60) % 3, (1 / 3,) * 3
@@ -31,7 +45,8 @@ def test_a_standard_error_is_that_of_repeated_samples():
 def test_models_that_were_not_simulated_leave_their_share_to_the_others():
     mean, se = stratified(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 2]), (0.2, 0.5, 0.3))
     assert mean == pytest.approx((0.2 * 2 + 0.3 * 7) / 0.5)
-    assert se == pytest.approx(np.sqrt((0.2 / 0.5) ** 2 * 2 / 2))  # one participant has no spread
+    # of the single participant only its distance from the mean of all is known
+    assert se == pytest.approx(np.sqrt(0.4**2 * 2 / 2 + 0.6**2 * (7 - mean) ** 2 / 0.4))
 
 
 def test_an_estimate_carries_what_is_known():

@@ -173,7 +173,7 @@ def test_designs_to_train_on_reach_the_whole_space():
         ({"estimator": ta.HistoryEncoder}, "'estimator' of the search must be a class"),
         ({"simulations": 5}, "too few"),
         ({"batch": 1}, "too small"),
-        ({"baseline_simulations": 0}, "too small"),
+        ({"baseline_simulations": 49}, "too small"),
         ({"learning_rate": -0.01}, "too small"),
         ({"unfinished": 1.5}, "more than all participants"),
         ({"device": "gpu"}, "device 'gpu' of the search is not there"),

@@ -11,8 +11,8 @@ from .frame import command, option, show, stop
 from .options import (
     DaskAddress,
     DesignTexts,
-    Participants,
     Seed,
+    SeveralParticipants,
     StudyPath,
     WorkerCount,
     designs_of,
@@ -92,7 +92,7 @@ def exact(
     study: StudyPath,
     design: DesignTexts = None,
     baseline: Annotated[int, option("--baseline N", "Also N randomly drawn comparison designs.", min=0)] = 0,
-    n: Participants = 2000,
+    n: SeveralParticipants = 2000,
     seed: Seed = None,
 ) -> None:
     """Compute the exact information of given designs.
@@ -123,7 +123,7 @@ def curve(
     study: StudyPath,
     figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw it: .svg, .png or .pdf.")] = None,
     points: Annotated[int, option("--points K", "How many numbers of trials.", min=1)] = 10,
-    n: Participants = 4000,
+    n: SeveralParticipants = 4000,
     seed: Seed = None,
 ) -> None:
     """How many trials do I need?

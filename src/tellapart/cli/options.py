@@ -22,6 +22,8 @@ StudyPath = Annotated[Path, argument("STUDY", "A study folder, or a study.toml."
 DesignText = Annotated[str | None, option("--design D", 'A design: "0,0,0.6; 1,1,0". Blocks are separated by ";".')]
 DesignTexts = Annotated[list[str] | None, option("--design D", 'A design: "0,0,0.6; 1,1,0". Can be repeated.')]
 Participants = Annotated[int, option("--n N", "How many simulated participants.", min=1)]
+SeveralParticipants = Annotated[int, option("--n N", "How many simulated participants.", min=2)]
+"""The error of an average takes two."""
 Seed = Annotated[int | None, option("--seed S", "Where randomness starts; the study's seed if not given.", min=0)]
 WorkerCount = Annotated[int | None, option("--workers N", "Designs evaluated at once; one for each core if not given.", min=1)]
 DaskAddress = Annotated[str | None, option("--dask ADDRESS", 'A Dask cluster: its address, its scheduler file, or "local:N".')]

@@ -33,7 +33,7 @@ def power(
     certainty: Annotated[
         float | None, option("--certainty P", "How sure a right study is; 0.95, with --width 0.9, if not given.", min=0.5, max=0.999)
     ] = None,
-    n: Annotated[int, option("--n N", "How many simulated people groups are drawn from.", min=300)] = 3000,
+    n: Annotated[int, option("--n N", "How many simulated people groups are drawn from; more, if a range is wide.", min=300)] = 3000,
     figure: Annotated[Path | None, option("--figure FILE.svg", "Also draw the curves.")] = None,
     seed: Seed = None,
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 from scipy.optimize import isotonic_regression
+from scipy.stats import norm
 
 from ..progress import Progress, unheard
 from .frequencies import Counts, Floats
@@ -45,6 +46,7 @@ class PowerCurve:
         share: Of studies that are right, (S,).
         studies: How many were simulated at each size.
         groups: How many groups of that size a study has.
+        people: How many simulated people groups are drawn from: somebody is in a group of n about n / people times.
         failed: How many of the people who were simulated for it could not be.
     """
 
@@ -53,12 +55,20 @@ class PowerCurve:
     share: Floats
     studies: int
     groups: int = 1
+    people: float = np.inf
     failed: int = 0
 
     @property
     def se(self) -> Floats:
-        """Standard errors of `share`, (S,)."""
-        return np.sqrt((self.share * (1 - self.share) + 0.25 / self.studies) / self.studies)
+        """Standard errors of `share`, (S,): over studies, and over the simulated people, who are the same in all of them.
+
+        Other people would move all studies alike. A study is right if a sum over its n people passes a threshold; the mean of that sum is
+        known to a share sqrt(n / people) of its spread, and the share of studies that pass changes by the normal density there. That is
+        rather too much: which models people follow is drawn anew for each study.
+        """
+        over_studies = (self.share * (1 - self.share) + 0.25 / self.studies) / self.studies
+        inside = (self.share * self.studies + 0.5) / (self.studies + 1)
+        return np.asarray(np.sqrt(over_studies + norm.pdf(norm.ppf(inside)) ** 2 * self.sizes / self.people))
 
     def needed(self, target: float = 0.8) -> float | None:
         """The least number of people (in each group) with which the target is reached; none if it is not reached.
@@ -107,6 +117,7 @@ def power_curve(
     right: Verdicts,
     *,
     groups: int = 1,
+    people: float = np.inf,
     stages: Stages = STAGES,
     studies: int = 400,
     target: float = 0.8,
@@ -126,7 +137,7 @@ def power_curve(
             progress(study + 1, studies, stage)
         shares.update(zip(sizes, np.mean(verdicts, axis=0).tolist(), strict=True))
         order = sorted(shares)
-        return PowerCurve(conclusion, np.array(order, np.intp), np.array([shares[n] for n in order]), studies, groups)
+        return PowerCurve(conclusion, np.array(order, np.intp), np.array([shares[n] for n in order]), studies, groups, people)
 
     for stage in stages:
         curve = measure(stage, f"groups of {stage[0]}" + (f" to {stage[-1]}" if len(stage) > 1 else ""))

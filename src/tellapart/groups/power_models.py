@@ -62,7 +62,7 @@ def most_frequent_model(
     conclusion = (
         f"{names[leader]} is the most frequent model (population: {shares}); protected exceedance probability at least {certainty:g}"
     )
-    return power_curve(conclusion, right, stages=_feasible(stages, len(r)), **settings)
+    return power_curve(conclusion, right, people=_people(model, r), stages=_feasible(stages, len(r)), **settings)
 
 
 def frequencies_differ(
@@ -94,7 +94,8 @@ def frequencies_differ(
 
     shares = ", ".join(f"{name} {100 * a:.0f} and {100 * b:.0f} %" for name, a, b in zip(names, one, two, strict=True))
     conclusion = f"two groups differ in the frequencies of models ({shares}); probability at least {certainty:g}"
-    return power_curve(conclusion, right, groups=2, stages=_feasible(stages, len(names), 2), **settings)
+    people = min(_people(model, r) for r in (one, two))
+    return power_curve(conclusion, right, groups=2, people=people, stages=_feasible(stages, len(names), 2), **settings)
 
 
 def _protected(joint: Floats, log_p: float, log_equal: float, alpha: Floats) -> Floats:
@@ -121,6 +122,12 @@ def _checked(frequencies: ArrayLike, names: Sequence[str]) -> Floats:
         expected = f"{len(names)} numbers that sum to 1, for {', '.join(names)}"
         raise DataError("These are no frequencies of the models.", expected=expected, got=np.array2string(r))
     return r
+
+
+def _people(model: Counts, frequencies: Floats) -> float:
+    """How many people groups are drawn from: as many as if each were drawn with the same chance."""
+    each = np.maximum(np.bincount(model, minlength=len(frequencies)), 1)
+    return float(1 / (frequencies**2 / each).sum())
 
 
 def _drawn(model: Counts, frequencies: Floats, rng: np.random.Generator) -> Counts:

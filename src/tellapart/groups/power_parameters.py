@@ -45,7 +45,7 @@ class SimulatedPeople:
         """The chance of each to be drawn for a population N(mean, spread), (N,)."""
         log_w = 0.5 * (self.truth**2 - ((self.truth - mean) / spread) ** 2)
         chance = np.exp(log_w - logsumexp(log_w))
-        effective = 1 / float((chance**2).sum())
+        effective = effective_people(chance)
         if effective < 100:
             fix = "ask about a population nearer to the prior, or simulate more people"
             raise DataError("Too few simulated people are like that population.", expected="100 or more", got=f"{effective:.0f}", fix=fix)
@@ -55,6 +55,11 @@ class SimulatedPeople:
         """Draws of the population mean on the parameter's own scale, given the chosen people."""
         mu, sigma, *_ = run_chain(self.draws[chosen], np.full(len(chosen), np.inf), SWEEPS, BURN_IN, 2, rng)
         return np.asarray(population(self.prior, mu[:, 0], sigma[:, 0])[0])
+
+
+def effective_people(chances: Floats) -> float:
+    """How many people are drawn from, who have these chances to be drawn: as many as if all had the same."""
+    return 1 / float((chances**2).sum())
 
 
 def parameter_within(
@@ -82,7 +87,7 @@ def parameter_within(
         return [bool(high - low <= width) for low, high in ends]
 
     conclusion = f"the {100 * interval:g} % interval of the population mean of {people.name} is at most {width:g} wide"
-    return power_curve(conclusion, right, stages=stages, studies=studies, **settings)
+    return power_curve(conclusion, right, people=effective_people(chances), stages=stages, studies=studies, **settings)
 
 
 def parameter_differs(
@@ -112,7 +117,8 @@ def parameter_differs(
         return [bool(low > 0 if effect > 0 else high < 0) for low, high in ends]
 
     conclusion = f"two groups differ in the population mean of {people.name}, by {effect:g}; the {100 * interval:g} % interval leaves out 0"
-    return power_curve(conclusion, right, groups=2, stages=stages, studies=studies, **settings)
+    people_each = min(map(effective_people, chances))
+    return power_curve(conclusion, right, groups=2, people=people_each, stages=stages, studies=studies, **settings)
 
 
 def means_apart(prior: Prior, mean: float, spread: float, effect: float) -> tuple[float, float]:

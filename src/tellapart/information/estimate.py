@@ -46,14 +46,17 @@ class InformationEstimate:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def __str__(self) -> str:
-        text = f"{self.nats:.3f} ± {self.se:.3f} nats ({self.kind})"
+        text = f"{self.nats:z.3f} ± {self.se:.3f} nats ({self.kind})"
         text += "" if self.accuracy is None else f"; the true model is recovered {100 * self.accuracy:.0f} % of the time"
         return text + (f"; {self.failed} of {self.n + self.failed} participants could not be simulated" if self.failed else "")
 
     def rows(self) -> list[tuple[str, str]]:
         """What is known, as rows of a table: the meaning first."""
         rows = [] if self.accuracy is None else [("recognises", f"the model of {100 * self.accuracy:.0f} of 100 people")]
-        rows += [("information", f"{self.nats:.3f} ± {self.se:.3f} nats ({self.kind})"), ("rests on", f"{self.n:,} simulated participants")]
+        rows += [
+            ("information", f"{self.nats:z.3f} ± {self.se:.3f} nats ({self.kind})"),
+            ("rests on", f"{self.n:,} simulated participants"),
+        ]
         return rows + ([("could not be simulated", f"{self.failed:,}")] if self.failed else [])
 
     def _repr_html_(self) -> str:
@@ -68,7 +71,7 @@ class Difference:
     se: float
 
     def __str__(self) -> str:
-        return f"{self.nats:+.3f} ± {self.se:.3f} nats"
+        return f"{self.nats:+z.3f} ± {self.se:.3f} nats"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,5 +143,13 @@ def stratified(values: Floats, model: NDArray[np.intp], prior: Sequence[float]) 
     """The mean of values (N,) under the prior over models, and its standard error."""
     groups = [(share, values[model == m]) for m, share in enumerate(prior) if (model == m).any()]
     whole = sum(share for share, _ in groups)
-    variance = sum((share / whole) ** 2 * (group.var(ddof=1) / len(group) if len(group) > 1 else 0.0) for share, group in groups)
-    return float(sum(share / whole * group.mean() for share, group in groups)), float(np.sqrt(variance))
+    mean = float(sum(share / whole * group.mean() for share, group in groups))
+    variance = sum((share / whole) ** 2 * _variance(group, mean, share / whole) for share, group in groups)
+    return mean, float(np.sqrt(variance))
+
+
+def _variance(group: Floats, mean: float, share: float) -> float:
+    """The variance of the mean of a model's participants; of a single one, by how far it is from the mean of everybody."""
+    if len(group) > 1:
+        return float(group.var(ddof=1) / len(group))
+    return float((group[0] - mean) ** 2 / (1 - share)) if share < 1 else 0.0

@@ -102,7 +102,7 @@ class Amortized(Search):
     def __post_init__(self) -> None:
         check_parts(self)
         check_least(self, batch=8, survey=16, survey_simulations=50, finalists=1, finalist_simulations=100)
-        check_least(self, baselines=0, baseline_simulations=1, steps=0, learning_rate=0, unfinished=0)
+        check_least(self, baselines=0, baseline_simulations=50, steps=0, learning_rate=0, unfinished=0)
         if self.unfinished > 1:
             what = "The 'unfinished' of the search is more than all participants."
             raise StudyError(what, expected="a share, 0 to 1", got=self.unfinished, key="unfinished")
