@@ -364,9 +364,10 @@ def test_no_study_at_all(folder):
     refused(simulate(folder), folder, ["not text", "UTF-8"], ["empty", "study.toml"])
 
 
-@pytest.mark.parametrize(("n", "words"), [("0", "equal to 1"), ("-3", "equal to 1"), ("many", "integer"), ("1.5", "integer")])
+@pytest.mark.parametrize("n", ["0", "-3", "many", "1.5"])
 @pytest.mark.parametrize("command", ["simulate", "exact"])
-def test_wrong_numbers_of_participants(folder, command, n, words):
+def test_wrong_numbers_of_participants(folder, command, n):
+    words = "integer" if n in ("many", "1.5") else "equal to 1" if command == "simulate" else "equal to 2"
     more = ["--out", folder / "data.csv"] if command == "simulate" else []
     refused(run(command, folder, "--design", DESIGN, "--n", n, *more), folder, ["'--n'", words])
 
@@ -468,8 +469,10 @@ def test_exact_needs_likelihoods_that_are_right(folder):
     assert "The likelihood of 'sure' contradicts its simulator." in outcome.stderr
 
 
-def test_exact_needs_a_few_participants(folder):
-    refused(run("exact", folder, "--design", DESIGN, "--n", 1), folder, ["Too few participants"])
+@pytest.mark.parametrize("command", [("exact", "--design", DESIGN), ("curve",)])
+def test_an_average_needs_a_few_participants(folder, command):
+    """Of one participant the standard error would be 0."""
+    refused(run(command[0], folder, *command[1:], "--n", 1), folder, ["'--n'", "equal to 2"])
 
 
 def test_too_little_memory(folder, monkeypatch):

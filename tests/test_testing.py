@@ -272,6 +272,25 @@ def test_the_seed_must_matter(few):
     assert "same data for different seeds" in findings(stuck())
 
 
+@ta.model(name="rule", parameters={"threshold": ta.Uniform(-3, 3)}, vectorised=True)
+def without_chance(values, designs, rng, task):
+    return {"reading": np.broadcast_to(designs - values["threshold"][:, None, None], (len(designs), task.blocks, task.trials))}
+
+
+@ta.model(name="stuck", parameters={"threshold": ta.Uniform(-3, 3)}, vectorised=True)
+def of_its_own(values, designs, rng, task):
+    noise = np.random.default_rng(0).normal(size=(len(designs), task.blocks, task.trials))
+    return {"reading": designs - values["threshold"][:, None, None] + noise}
+
+
+@pytest.mark.parametrize(("model", "sound"), [(without_chance, True), (of_its_own, False)])
+def test_a_theory_without_chance_is_not_refused(model, sound, few):
+    """Where participants alike in all that is known do the same and the task draws nothing, there is nothing for a seed to change."""
+    checked = check_model(model(), NoisyReadings(2, 3), raise_errors=False)
+    assert checked.sound is sound
+    assert "same data for different seeds" in "\n".join(map(str, checked.findings))
+
+
 def test_inputs_must_be_left_alone(few):
     model = model_of(sound)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Sequence
 
-from ..errors import RunError
+from ..errors import RunError, counted
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
@@ -137,8 +137,8 @@ def _describe(found: Worth, study: Study) -> list[str]:
     lines = [f"policy       {found.policy}", f"fixed        {found.fixed}"]
     lines.append(f"difference   {found.difference}, paired, {found.policy.n} simulated participants")
     if found.verdict == "worth it" and found.equal is not None and found.equal < blocks:
-        lines.append(f"as much as   the fixed design after {found.equal} of {blocks} blocks")
-    lines.append(f"stopping     {stopped.saved[0]:.2f} ± {stopped.saved[1]:.2f} of {blocks} blocks saved on average")
+        lines.append(f"as much as   the fixed design after {found.equal} of {counted(blocks, 'block')}")
+    lines.append(f"stopping     {stopped.saved[0]:.2f} ± {stopped.saved[1]:.2f} of {counted(blocks, 'block')} saved on average")
     if stopped.accuracy is not None:
         lines[-1] += f"; the most probable model is then the true one {100 * stopped.accuracy:.0f} % of the time"
     lines.append("calibration  " + _calibration(found.models, found.parameters))

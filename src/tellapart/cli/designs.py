@@ -146,7 +146,7 @@ def curve(
         from ..report.figures import curve_figure
 
         save_figure(curve_figure(points_json), figure)
-    lines = [f"{counted(point.blocks, 'block'):<8} of {point.trials:>3} trials  {point.information}" for point in found]
+    lines = [f"{counted(point.blocks, 'block'):<8} of {counted(point.trials, 'trial'):>10}  {point.information}" for point in found]
     show({"design": result.design.tolist(), "curve": points_json}, "\n".join(lines))
 
 

@@ -28,7 +28,7 @@ from .agents import check_agent, how_it_runs
 from .findings import Checked, Findings
 from .likelihoods import PEOPLE as JUDGED
 from .likelihoods import hold_against_simulator
-from .rules import departures_from_law, unrecorded_effects
+from .rules import departures_from_law, draws_outcomes, unrecorded_effects
 
 SECONDS = 1.0
 """About how long one comparison of a slow model may take; fewer participants are simulated if it would take longer."""
@@ -131,8 +131,19 @@ class _ModelChecker:
             fix = "draw every random number from `rng`; np.random.random() and generators of your own are not it"
             self.findings.error(f"'{self.name}' gives different data for the same seed.", fix)
         elif _equal(one, other):
+            what = f"'{self.name}' gives the same data for different seeds."
             fix = "use `rng` as it is: a generator that is made anew inside the model, default_rng(0), repeats itself"
-            self.findings.error(f"'{self.name}' gives the same data for different seeds.", fix)
+            if self._leaves_to_chance(one, draws, designs):
+                self.findings.error(what, fix)
+            else:
+                self.findings.warning(what, f"a theory without chance may be meant; if it is not, {fix}")
+
+    def _leaves_to_chance(self, behavior: Behavior, draws: Mapping[str, Floats], designs: Floats) -> bool:
+        """Do participants with the same parameters at the same design differ, or could they, by the rules of the task?"""
+        twins = {name: np.repeat(values[:1], PEOPLE) for name, values in draws.items()}
+        alike = self._simulate(twins, np.repeat(designs[:1], PEOPLE, axis=0), 1)
+        differ = any((values != values[:1]).any() for values in (*alike.fields.values(), alike.mask))
+        return differ or draws_outcomes(self.task, behavior, designs, np.random.default_rng([self.seed, 13]))
 
     def _participants_are_independent(self) -> None:
         """Does the first half of participants behave the same, whoever the second half is?"""

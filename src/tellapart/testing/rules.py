@@ -56,6 +56,19 @@ def departures_from_law(task: Task, behavior: Behavior, designs: Floats, rng: np
     return {name: float(standardised(*total)) for name, total in sums.items()}
 
 
+def draws_outcomes(task: Task, behavior: Behavior, designs: Floats, rng: np.random.Generator) -> bool:
+    """Do the rules leave anything to chance, so that participants who respond as recorded may see other outcomes?"""
+    environment, twin = (task.environment(designs, luck) for luck in rng.spawn(2))
+    while task.outcomes and not environment.done:
+        responses, recorded, missed = _present(environment, behavior)
+        one, other = environment.draw(responses), twin.draw(responses)
+        if any((one[f.name] != other[f.name])[~missed].any() for f in task.outcomes):
+            return True
+        for each in (environment, twin):
+            each.follow(responses, recorded, missed)
+    return False
+
+
 def _hidden_luck(environment: Environment, twin: Environment) -> bool:
     """Do the rules remember luck that is not recorded, so that their law given the past is unknown? Another's luck was then another."""
     return any(not np.array_equal(values, twin.state[name]) for name, values in environment.state.items())
