@@ -107,20 +107,34 @@ def test_what_is_needed_is_told_with_its_error():
     assert _needed(few, 0.99) == "more than 80 people: 95 ± 3 % of studies are right with so many"
 
 
-def test_the_error_is_that_over_other_simulated_people_too():
-    """All studies draw from the same people: over 16 draws of these the share spreads as is said, or less; by studies alone, a third.
-
-    A standard deviation of 16 is 1.8 times too large with a chance below 1e-5.
-    """
+def of_few(curve, apart):
+    """16 times the share of studies that are right, and its error, from 200 people who choose one of two things ten times."""
 
     def share(seed):
-        model = np.arange(300) % 2
-        more = 2 * np.random.default_rng(seed).binomial(10, np.where(model == 0, 0.6, 0.4)) - 10
-        evidence = np.log(1.5) * np.stack([more, 0 * more], axis=1)
-        curve = most_frequent_model(model, evidence, [0.8, 0.2], ("a", "b"), stages=[[30]], studies=100, seed=seed)
-        return curve.share[0], curve.se[0]
+        model = np.arange(200) % 2
+        more = 2 * np.random.default_rng(seed).binomial(10, np.where(model == 0, 0.5 + apart, 0.5 - apart)) - 10
+        evidence = np.log((0.5 + apart) / (0.5 - apart)) * np.stack([more, 0 * more], axis=1)
+        found = curve(model, evidence, studies=100, seed=seed)
+        return found.share[0], found.se[0]
 
-    shares, errors = np.transpose([share(seed) for seed in range(16)])
+    return np.transpose([share(seed) for seed in range(16)])
+
+
+@pytest.mark.parametrize(
+    ("curve", "apart"),
+    [
+        (lambda *people, **how: most_frequent_model(*people, [0.8, 0.2], ("a", "b"), stages=[[30]], **how), 0.1),
+        (lambda *people, **how: frequencies_differ(*people, [0.8, 0.2], [0.4, 0.6], ("a", "b"), stages=[[40]], **how), 0.2),
+    ],
+    ids=["who is hard to tell apart", "two groups who are easy to tell apart"],
+)
+def test_the_error_is_that_over_other_simulated_people_too(curve, apart):
+    """All studies draw from the same people: over 16 draws of these the share spreads as is said.
+
+    By studies alone it would be a third in the first case; with as much from the people in the second, three times as much. A standard
+    deviation of 16 is 1.8 times too large with a chance below 1e-5, 2.5 times too small with one of 1e-4.
+    """
+    shares, errors = of_few(curve, apart)
     assert shares.std(ddof=1) / 1.8 < np.sqrt((errors**2).mean()) < 2.5 * shares.std(ddof=1)
 
 

@@ -46,7 +46,7 @@ class PowerCurve:
         share: Of studies that are right, (S,).
         studies: How many were simulated at each size.
         groups: How many groups of that size a study has.
-        people: How many simulated people groups are drawn from: somebody is in a group of n about n / people times.
+        people: How many simulated people groups are drawn from, in effect: a sum over n of them is known to n / people of its variance.
         failed: How many of the people who were simulated for it could not be.
     """
 
@@ -63,8 +63,7 @@ class PowerCurve:
         """Standard errors of `share`, (S,): over studies, and over the simulated people, who are the same in all of them.
 
         Other people would move all studies alike. A study is right if a sum over its n people passes a threshold; the mean of that sum is
-        known to a share sqrt(n / people) of its spread, and the share of studies that pass changes by the normal density there. That is
-        rather too much: which models people follow is drawn anew for each study.
+        known to a share sqrt(n / people) of its spread, and the share of studies that pass changes by the normal density there.
         """
         over_studies = (self.share * (1 - self.share) + 0.25 / self.studies) / self.studies
         inside = (self.share * self.studies + 0.5) / (self.studies + 1)

@@ -62,7 +62,7 @@ def most_frequent_model(
     conclusion = (
         f"{names[leader]} is the most frequent model (population: {shares}); protected exceedance probability at least {certainty:g}"
     )
-    return power_curve(conclusion, right, people=_people(model, r), stages=_feasible(stages, len(r)), **settings)
+    return power_curve(conclusion, right, people=_people(model, evidence, r), stages=_feasible(stages, len(r)), **settings)
 
 
 def frequencies_differ(
@@ -94,7 +94,7 @@ def frequencies_differ(
 
     shares = ", ".join(f"{name} {100 * a:.0f} and {100 * b:.0f} %" for name, a, b in zip(names, one, two, strict=True))
     conclusion = f"two groups differ in the frequencies of models ({shares}); probability at least {certainty:g}"
-    people = min(_people(model, r) for r in (one, two))
+    people = _people(model, evidence, one, two)
     return power_curve(conclusion, right, groups=2, people=people, stages=_feasible(stages, len(names), 2), **settings)
 
 
@@ -124,10 +124,26 @@ def _checked(frequencies: ArrayLike, names: Sequence[str]) -> Floats:
     return r
 
 
-def _people(model: Counts, frequencies: Floats) -> float:
-    """How many people groups are drawn from: as many as if each were drawn with the same chance."""
-    each = np.maximum(np.bincount(model, minlength=len(frequencies)), 1)
-    return float(1 / (frequencies**2 / each).sum())
+def _people(model: Counts, evidence: Floats, first: Floats, second: Floats | None = None) -> float:
+    """How many people groups are drawn from, in effect: n / people is how surely a sum over n of them is known, as a share of its variance.
+
+    What is summed is taken to be the probabilities of a person's models, of two groups their difference. Which models people follow is
+    drawn anew for each study; so only what varies among people of one model is that of the simulated people, and of two groups only
+    where one has more people of a model than the other.
+    """
+    shares = [first] if second is None else [first, second]
+    probable = evidence * np.mean(shares, axis=0)
+    probable = probable / probable.sum(1, keepdims=True)
+    present = [m for m in range(len(first)) if (model == m).any()]
+    each = {m: probable[model == m] for m in present}
+    varies = {m: float(group.var(0).sum()) for m, group in each.items()}
+    spread = 0.0
+    for r in shares:
+        centre = sum(r[m] * each[m].mean(0) for m in present)
+        spread += sum(float(r[m]) * (varies[m] + float(((each[m].mean(0) - centre) ** 2).sum())) for m in present)
+    weight = first if second is None else first - second
+    unsure = sum(float(weight[m]) ** 2 * varies[m] / len(each[m]) for m in present)
+    return spread / unsure if unsure > 0 else np.inf
 
 
 def _drawn(model: Counts, frequencies: Floats, rng: np.random.Generator) -> Counts:
