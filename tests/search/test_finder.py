@@ -98,6 +98,26 @@ def test_drawn_designs_may_win_and_alternatives_come_in_their_order(tmp_path, mo
     np.testing.assert_allclose([one.behind.nats for one in found.alternatives], [0.01, 0.02][: HABITS - 1])
 
 
+def test_a_drawn_design_that_wins_gains_nothing_where_all_designs_are_alike(tmp_path, monkeypatch):
+    """Its gain is measured on participants who did not make it a finalist. False-alarm rate below 1e-4: 5 standard errors."""
+    people, rng = 100, np.random.default_rng(1)
+    drawn(monkeypatch, np.arange(1, 11) / 20)
+    kept = {}
+
+    def alike(self, what, designs, n, purpose):
+        values = [kept.setdefault((purpose, float(d[0, 0])), rng.standard_normal(people)) for d in designs]
+        return [Pointwise(value, np.zeros(people, np.intp), (1.0,), "lower bound") for value in values]
+
+    monkeypatch.setattr(Finder, "_estimate", alike)
+    finder, gains = Finder(tmp_path, baselines=10), []
+    while len(gains) < 100:
+        kept.clear()
+        found = finder._report(np.full((1, 2, 2), 0.9), [1.0])
+        if found.design[0, 0] != 0.9:
+            gains.append(found.baseline.gain.nats / found.baseline.gain.se)
+    assert abs(np.mean(gains)) < 5 / np.sqrt(len(gains))
+
+
 def test_where_a_last_climb_led_is_recommended(tmp_path):
     finder = Finder(tmp_path, baselines=0)
     finder.last = np.full((2, 2), 0.97)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..estimators.base import Estimator
     from ..networks.base import Encoder
 
-_TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE = range(1, 8)
+_TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE, _AGAIN = range(1, 9)
 """What a seed is for: no two purposes share simulations."""
 
 HABITS = 2
@@ -259,7 +259,11 @@ class _Finder:
         fresh = self._estimate("recommended", np.stack(shown), 2 * settings.finalist_simulations, _REPORT)
         baseline = None
         if len(drawn):
-            beside = self._estimate("recommended", shown[0][None], settings.baseline_simulations, _BASELINE)[0]
+            purpose = _BASELINE
+            if by_habit[0]:  # these participants made it a finalist, so what it tells of them flatters it
+                purpose = _AGAIN
+                at_drawn = self._estimate("baseline", drawn, settings.baseline_simulations, purpose)
+            beside = self._estimate("recommended", shown[0][None], settings.baseline_simulations, purpose)[0]
             baseline = Baseline.of(drawn, at_drawn, beside)
         alternatives = [
             Alternative(design, points.estimate(), fresh[0].minus(points), drawn)
