@@ -22,7 +22,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .behavior import Behavior
 from .errors import RunError
 from .estimators.base import Batch, Estimator
 from .files import written_whole
@@ -148,14 +147,9 @@ def with_missing(simulations: Simulations, share: float, rng: np.random.Generato
     shown = np.arange(trials) < rng.integers(1, trials + 1, (n, 1, 1))
     missed = (rng.random((n, blocks, trials)) < 0.3 * rng.random((n, 1, 1))) & (kind >= 2)
     place = np.argsort(missed, axis=2, kind="stable")  # where the trials go, those in excess to where nothing is recorded
-    mask = np.zeros_like(behavior.mask)
-    np.put_along_axis(mask, place, behavior.mask, 2)
-    mask &= ~missed & ((begun & shown) | (kind % 2 == 0))
-    fields = {}
-    for name, values in behavior.fields.items():
-        fields[name] = np.zeros_like(values)
-        np.put_along_axis(fields[name], place, values, 2)
-    return replace(simulations, behavior=Behavior(fields, mask, behavior.participants))
+    moved = behavior.rearranged(np.argsort(place, axis=2), 2)
+    seen = moved.mask & ~missed & ((begun & shown) | (kind % 2 == 0))
+    return replace(simulations, behavior=replace(moved, mask=seen))
 
 
 @dataclass(frozen=True)
