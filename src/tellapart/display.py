@@ -6,6 +6,7 @@ Everything that goes in is escaped, save what these functions made themselves, w
 from __future__ import annotations
 
 import html
+from itertools import cycle
 from typing import Any, Iterable, Sequence
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
@@ -62,7 +63,7 @@ def bars(heights: Sequence[float], labels: Sequence[str], height: int = 56) -> H
 def shares(values: Sequence[float], names: Sequence[str], width: int = 120) -> Html:
     """Probabilities that sum to 1 as one bar, a colour for each name."""
     drawn, left = "", 0.0
-    for value, name, colour in zip(values, names, _cycled(len(names)), strict=True):
+    for (value, name), colour in zip(zip(values, names, strict=True), cycle(COLOURS), strict=False):
         drawn += (
             f'<rect x="{left * width:.1f}" width="{value * width:.1f}" height="12" fill="{colour}"><title>{escape(name)}</title></rect>'
         )
@@ -72,12 +73,8 @@ def shares(values: Sequence[float], names: Sequence[str], width: int = 120) -> H
 
 def legend(names: Sequence[str]) -> Html:
     """Which colour stands for which name."""
-    marks = [f'<span style="color:{colour}">■</span> {escape(name)}' for name, colour in zip(names, _cycled(len(names)), strict=True)]
+    marks = [f'<span style="color:{colour}">■</span> {escape(name)}' for name, colour in zip(names, cycle(COLOURS), strict=False)]
     return Html("<p>" + " &nbsp; ".join(marks) + "</p>")
-
-
-def _cycled(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
 
 
 def _svg(width: int, height: int, drawn: str, label: str) -> Html:
