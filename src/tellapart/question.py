@@ -11,7 +11,7 @@ averaged over. Information about v is I(v; y), and never more than the entropy o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Sequence
+from typing import Any, Literal, Protocol, Sequence, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +23,6 @@ from .priors import Prior
 from .tasks.base import Task
 
 Goal = Literal["discriminate", "estimate", "both"]
-GOALS: tuple[Goal, ...] = ("discriminate", "estimate", "both")
-ON_ERROR: tuple[OnError, ...] = ("stop", "skip")
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Question:
         object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, Sequence) else (self.models,))
         for model in self.models:
             check_kind(model, Model)
-        _check_choice("goal", self.goal, GOALS)
-        _check_choice("on_error", self.on_error, ON_ERROR)
+        _check_choice("goal", self.goal, get_args(Goal))
+        _check_choice("on_error", self.on_error, get_args(OnError))
         _check_models(self.goal, self.models)
         object.__setattr__(self, "prior", _checked_prior(self.prior, self.models))
         object.__setattr__(self, "about", _checked_about(self.about, self.goal, self.models))

@@ -74,7 +74,7 @@ class Study:
         data: TableSettings | None = None,
     ) -> None:
         check_kind(task, Task)
-        question = Question(tuple(models) if isinstance(models, Sequence) else (models,), goal, tuple(prior or ()), about, on_error)  # type: ignore[arg-type]
+        question = Question(models, goal, tuple(prior or ()), about, on_error)  # type: ignore[arg-type]
         search = Amortized() if search is None else search
         check_kind(search, Search)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -116,11 +116,11 @@ class Study:
         question, head = self.question, {"name": self.name, "goal": self.goal, "seed": self.seed}
         head |= {"about": list(question.about)} if question.about_parameters and question.about != parameter_names(self.models) else {}
         shares = [{} if question.uniform else {"prior": share} for share in question.prior]
-        sections = [("study", head), ("task", _written(self.task, "task", "use"))]
-        sections += [("models", {**_written(model, "model", "use"), **share}) for model, share in zip(self.models, shares, strict=True)]
-        sections += [("search", _written(self.search, "search", "method"))]
-        sections += [("simulation", {"on_error": question.on_error})] if question.on_error != "stop" else []
-        return write_toml(sections + ([("data", self.data.written())] if self.data.written() else []))
+        models = [{**_written(model, "model", "use"), **share} for model, share in zip(self.models, shares, strict=True)]
+        sections = {"study": head, "task": _written(self.task, "task", "use"), "models": models}
+        sections |= {"search": _written(self.search, "search", "method")}
+        sections |= {"simulation": {"on_error": question.on_error}} if question.on_error != "stop" else {}
+        return write_toml(sections | ({"data": self.data.written()} if self.data.written() else {}))
 
 
 def study_file(path: str | Path) -> Path:
@@ -130,14 +130,10 @@ def study_file(path: str | Path) -> Path:
     if not file.is_file():
         got = "a folder without a study.toml" if path.is_dir() else "no such file or folder"
         expected = "a study file, or a folder with a study.toml"
-        raise StudyError("There is no study here.", where=str(path), expected=expected, got=got, fix=_where_studies_are(path))
+        above = path.resolve().parent
+        fix = f"the study is the folder above: {above}" if path.is_dir() and (above / "study.toml").is_file() else "check the path"
+        raise StudyError("There is no study here.", where=str(path), expected=expected, got=got, fix=fix)
     return file
-
-
-def _where_studies_are(path: Path) -> str:
-    """The usual way out where there is no study."""
-    above = path.resolve().parent
-    return f"the study is the folder above: {above}" if path.is_dir() and (above / "study.toml").is_file() else "check the path"
 
 
 # the sections; other keys than these are allowed where they are checked later, by whom they are for
@@ -362,11 +358,12 @@ def _choices(place: Place, annotation: Any) -> tuple[Any, ...]:
 
 
 def _written(part: Any, kind: PartKind, key: str) -> dict[str, Any]:
-    """What a study file says of a task, a model or a search: which class, and its settings."""
+    """What a study file says of a task, a model or a search: which class, and those of its settings that have a value."""
     priors = {name: format_prior(prior) for name, prior in priors_of(part).items()}
     part = shipped_with(part)
     values: dict[str, Any] = {key: use_of(kind, type(part)), **({"priors": priors} if priors else {})}
     for name, setting in settings_of(type(part)).items():
         value = getattr(part, name)
-        values[name] = use_of(setting.metadata["part"], value) if "part" in setting.metadata and value is not None else value
+        if value is not None:
+            values[name] = use_of(setting.metadata["part"], value) if "part" in setting.metadata else value
     return values

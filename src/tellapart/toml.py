@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping
 
 import tomlkit
 from tomlkit.exceptions import ConvertError
@@ -37,26 +37,21 @@ def line_of(text: str, place: Place) -> int | None:
     return line_of_section
 
 
-def write_toml(sections: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Sections as text, `models` as often as there are models; keys without a value are left out."""
+def write_toml(sections: Mapping[str, Any]) -> str:
+    """Sections as text, a list of them as often as it has members."""
     document = tomlkit.document()
-    repeated = tomlkit.aot()
-    for name, values in sections:
-        try:
-            table = tomlkit.item({key: _plain(value) for key, value in values.items() if value is not None})
-        except (ConvertError, TypeError, ValueError) as error:
-            expected = "text, numbers, true or false, or lists of them"
-            raise StudyError("A setting cannot be written to a study file.", expected=expected, got=str(error)) from None
-        if name == "models":
-            repeated.append(table)
-            document["models"] = repeated
-        else:
-            document[name] = table
+    try:
+        document.update(_plain(sections))
+    except (ConvertError, TypeError, ValueError) as error:
+        expected = "text, numbers, true or false, or lists of them"
+        raise StudyError("A setting cannot be written to a study file.", expected=expected, got=str(error)) from None
     return tomlkit.dumps(document)
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and tuples as TOML knows them."""
+    """Sections, NumPy's numbers and tuples as TOML knows them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value.item() if hasattr(value, "item") else value
