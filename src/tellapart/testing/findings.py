@@ -116,11 +116,14 @@ class Findings:
     @property
     def sound(self) -> bool:
         """Is there no error so far?"""
-        return self.checked().sound
+        return self.checked(raise_errors=False).sound
 
-    def checked(self, speed: float | None = None, how: str = "") -> Checked:
-        """All findings, errors first."""
-        return Checked(self.name, tuple(sorted(self._all, key=lambda finding: finding.severity)), speed, how)
+    def checked(self, raise_errors: bool, speed: float | None = None, how: str = "") -> Checked:
+        """All findings, errors first; or, if wanted, a `ModelError` that lists the errors."""
+        checked = Checked(self.name, tuple(sorted(self._all, key=lambda finding: finding.severity)), speed, how)
+        if raise_errors:
+            checked.raise_errors()
+        return checked
 
 
 def _round(value: float) -> str:

@@ -52,10 +52,7 @@ def check_likelihoods(
         findings.run([partial(hold_against_simulator, model, task, findings, seed, n)])
     for pair in pairwise(known):
         findings.run([partial(_compare, pair, task, findings, seed, n)])
-    checked = findings.checked()
-    if raise_errors:
-        checked.raise_errors()
-    return checked
+    return findings.checked(raise_errors)
 
 
 def hold_against_simulator(model: LikelihoodModel, task: Task, findings: Findings, seed: int, n: int) -> None:

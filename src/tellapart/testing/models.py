@@ -46,10 +46,7 @@ def check_model(model: Model, task: Task, *, seed: int = 0, raise_errors: bool =
         raise_errors: Raise a `ModelError` if there is an error; else it is among the findings of what is returned.
         on_error: What the study does when a participant cannot be simulated; with "skip" a few of them are a warning.
     """
-    checked = _ModelChecker(model, task, seed, on_error).checked()
-    if raise_errors:
-        checked.raise_errors()
-    return checked
+    return _ModelChecker(model, task, seed, on_error).checked(raise_errors)
 
 
 class _ModelChecker:
@@ -61,7 +58,7 @@ class _ModelChecker:
         self.findings, self.failures, self.simulated = Findings(self.name), list[Failure](), 0
         self.speed = 0.0
 
-    def checked(self) -> Checked:
+    def checked(self, raise_errors: bool) -> Checked:
         stages = [
             [self._has_parameters, lambda: check_agent(self.model, self.task, self.findings, self.seed)],
             [self._can_be_simulated],
@@ -75,7 +72,7 @@ class _ModelChecker:
             self.findings.run(stage)
             if not self.findings.sound:
                 break
-        return self.findings.checked(self.speed or None, how_it_runs(self.model, self.task) if self.speed else "")
+        return self.findings.checked(raise_errors, self.speed or None, how_it_runs(self.model, self.task) if self.speed else "")
 
     def _has_parameters(self) -> None:
         parameters = self.model.parameters
@@ -268,10 +265,8 @@ class _ModelChecker:
         first = self.failures[0]
         if len(self.failures) > MOST_SKIPPED * self.simulated:
             raise first.as_error()
-        fix, got = (
-            f"they are skipped; to see the first again: {first.reproduction}",
-            f"{len(self.failures)} of {self.simulated}, {first.error}",
-        )
+        fix = f"they are skipped; to see the first again: {first.reproduction}"
+        got = f"{len(self.failures)} of {self.simulated}, {first.error}"
         self.findings.warning(f"Some participants of '{self.name}' cannot be simulated.", fix, where=first.where, got=got)
 
     def _draws(self, n: int) -> dict[str, Floats]:

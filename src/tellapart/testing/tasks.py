@@ -26,10 +26,7 @@ def check_task(task: Task, *, seed: int = 0, raise_errors: bool = True) -> Check
         checker.findings.run(stage)
     if checker.findings.sound:
         checker.findings.run([checker.has_rules, checker.goes_on_where_it_was, checker.history_looks_back, checker.history_loses_nothing])
-    checked = checker.findings.checked()
-    if raise_errors:
-        checked.raise_errors()
-    return checked
+    return checker.findings.checked(raise_errors)
 
 
 class _TaskChecker:
