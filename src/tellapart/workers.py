@@ -13,6 +13,7 @@ import pickle
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence, TypeVar
 
@@ -52,13 +53,7 @@ class Workers:
         """`function(*piece)` for each piece, in order, each as soon as it and those before it are done."""
         if self.client is not None:
             return self._on_cluster(function, pieces)
-        return self._here(function, pieces) if self.count == 1 else self._elsewhere(function, pieces)
-
-    def _here(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
-        for piece in pieces:
-            with one_thread():
-                result = function(*piece)
-            yield result
+        return starmap(one_thread()(function), pieces) if self.count == 1 else self._elsewhere(function, pieces)
 
     def _elsewhere(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
         import cloudpickle
@@ -72,15 +67,22 @@ class Workers:
     def _on_cluster(self, function: Callable[..., R], pieces: Sequence[tuple[Any, ...]]) -> Iterator[R]:
         """What all pieces begin with, often a network, is sent once, as a task of its own: should its keeper die, it is sent again."""
         import cloudpickle
+        from distributed import KilledWorker
 
         files, same = loaded_files(), _same(pieces)
-        common = self.client.submit(_given, cloudpickle.dumps(pieces[0][:same] if pieces else ()), pure=False)
+        common = self.client.submit(bytes, cloudpickle.dumps(pieces[0][:same] if pieces else ()), pure=False)
         packed = [cloudpickle.dumps((function, piece[same:])) for piece in pieces]
         futures = [self.client.submit(_work, files, common, work, pure=False) for work in packed]
         try:
             for i, future in enumerate(futures):
-                yield _result(future)
+                yield future.result()
                 futures[i] = None
+        except KilledWorker as error:
+            raise RunError(
+                "A piece of work has ended several Dask workers.",
+                got=str(error).splitlines()[0],
+                fix="give workers more memory (--memory-limit), or look into their logs; the same command goes on from here",
+            ) from None
         finally:
             self.client.cancel([future for future in futures if future is not None])
 
@@ -143,24 +145,6 @@ def dask_workers(address: str) -> Iterator[Workers]:
 def _same(pieces: Sequence[tuple[Any, ...]]) -> int:
     """How many things all pieces begin with: the very same objects."""
     return next((i for i, column in enumerate(zip(*pieces, strict=False)) if any(one is not column[0] for one in column)), 0)
-
-
-def _given(work: bytes) -> bytes:
-    return work
-
-
-def _result(future: Any) -> Any:
-    """What a task returned; what ended it, if it was its workers' end."""
-    from distributed import KilledWorker
-
-    try:
-        return future.result()
-    except KilledWorker as error:
-        raise RunError(
-            "A piece of work has ended several Dask workers.",
-            got=str(error).splitlines()[0],
-            fix="give workers more memory (--memory-limit), or look into their logs; the same command goes on from here",
-        ) from None
 
 
 def _work(files: Sequence[UserFile], common: bytes, work: bytes) -> Any:
