@@ -9,7 +9,7 @@ from ..errors import RunError, counted
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import Seed, StudyPath, design_of, finished_run, seed_of
+from .options import Seed, StudyPath, design_of, finished_run
 from .tables import AS_IT_IS, Files, TableOptions, read_people
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def next(
     people = read_people(plan, data, reading, as_played=True, run_at=(planned, result.design))
     with progress_bar("choosing next blocks") as report:
         decisions = result.next_design(people, designs=planned, seed=seed, progress=report)
-    about = {"study": plan.name, "seed": seed_of(result.study, seed)} | ({} if planned is None else {"plan": planned.tolist()})
+    about = {"study": plan.name, "seed": result.study.with_seed(seed).seed} | ({} if planned is None else {"plan": planned.tolist()})
     text = record(decisions, about)
     if replay is not None:
         check_replay(replay, text)
@@ -163,11 +163,10 @@ def _two_stages(result: Any, blocks: int, n: int, seed: int | None, sure: float,
 
     from ..adaptive.stages import TwoStages, stages_worth
 
-    study = result.study
-    start = seed_of(study, seed)
+    study = result.study.with_seed(seed)
     rule = TwoStages(study.question, blocks, sure, study.task.blocks)
-    people = study.question.simulate(study.task, result.design, n, np.random.default_rng([start, 99]))
-    found = stages_worth(result.policy(report), rule, people, start, report)
+    people = study.question.simulate(study.task, result.design, n, np.random.default_rng([study.seed, 99]))
+    found = stages_worth(result.policy(report), rule, people, study.seed, report)
     nats, se = (None, None) if found.gain is None else (found.gain.nats, found.gain.se)
     gain = {"nats": nats, "se": se, "n": found.people}
     share = f"{100 * found.right:.0f} % of {n - found.dropped} simulated participants"

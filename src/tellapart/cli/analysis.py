@@ -9,7 +9,7 @@ from ..errors import StudyError, counted, nearest
 from ..files import check_writable, written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder, seed_of
+from .options import DesignRun, Seed, StudyPath, design_of, finished_run, read_study, run_folder
 from .tables import AS_IT_IS, DesignTable, Files, TableOptions, keep_data, read_people
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def analyse(
     from ..groups.words import described
     from ..report.analysis import possible_tables, write_analysis
 
-    plan, result = finished_run(study)
-    settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, seed_of(plan, seed))
+    plan, result = finished_run(study, seed)
+    settings = AnalysisSettings(amortized, _prior_counts(counts), _families(plan, family or []), least, plan.seed)
     page, where = out or run_folder(study).parent / "analysis.html", design_of(plan, design)
     keep_data(data, designs, page, *possible_tables(page))
     check_writable(page)

@@ -22,7 +22,6 @@ from .options import (
     rng_of,
     run_folder,
     save_figure,
-    seed_of,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def design(
     """
     from ..run import Run
 
-    run = Run.open(read_study(study).with_seed(seed), run_folder(study), fresh=fresh)
+    run = Run.open(read_study(study, seed), run_folder(study), fresh=fresh)
     try:
         with helpers_of(workers, dask) as helpers, progress_bar("looking for the design") as report:
             result = run.design(workers=helpers, progress=report)
@@ -80,8 +79,8 @@ def evaluate(
     from ..run import Run
 
     run = Run.of(read_study(study), run_folder(study))
-    plan = run.study
-    designs = designs_of(plan, design or [], baseline, seed)
+    plan = run.study.with_seed(seed)
+    designs = designs_of(plan, design or [], baseline)
     with helpers_of(workers, dask) as helpers, progress_bar("estimating information") as report:
         estimates = run.evaluate(designs, seed, workers=helpers, progress=report)
     _print_information(plan, designs, estimates)
@@ -107,14 +106,14 @@ def exact(
     from ..information.exact import exact_information
     from ..testing import check_likelihoods
 
-    plan = read_study(study)
-    designs = designs_of(plan, design or [], baseline, seed)
+    plan = read_study(study, seed)
+    designs = designs_of(plan, design or [], baseline)
     estimates = []
     with progress_bar("exact information") as report:
         for i, wanted in enumerate(designs):
             part = _part_of(report, i, len(designs))
-            estimates.append(exact_information(plan, wanted, n, rng_of(plan, seed), part))
-    check_likelihoods(plan.models, plan.task, alone=True, seed=seed_of(plan, seed))
+            estimates.append(exact_information(plan, wanted, n, rng_of(plan), part))
+    check_likelihoods(plan.models, plan.task, alone=True, seed=plan.seed)
     _print_information(plan, designs, estimates)
 
 
@@ -138,9 +137,9 @@ def curve(
     """
     from ..curve import information_curve
 
-    plan, result = finished_run(study)
+    plan, result = finished_run(study, seed)
     with progress_bar("reading the curve") as report:
-        found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=seed_of(plan, seed), progress=report)
+        found = information_curve(result.found.estimator, result.design, n=n, points=points, seed=plan.seed, progress=report)
     points_json = [point.to_json() for point in found]
     if figure is not None:
         from ..report.figures import curve_figure

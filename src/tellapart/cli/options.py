@@ -30,10 +30,11 @@ DaskAddress = Annotated[str | None, option("--dask ADDRESS", 'A Dask cluster: it
 DesignRun = Annotated[str | None, option("--design D", "What was run; the study's design if not given.")]
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: Path, seed: int | None = None) -> Study:
+    """A study, with the seed of the command line if one was given."""
     from ..study import Study
 
-    return Study.from_file(path)
+    return Study.from_file(path).with_seed(seed)
 
 
 def run_folder(study: Path) -> Path:
@@ -42,22 +43,18 @@ def run_folder(study: Path) -> Path:
     return study_file(study).parent / "run"
 
 
-def finished_run(path: Path) -> tuple[Study, DesignResult]:
-    """A study, and the result of its finished run."""
+def finished_run(path: Path, seed: int | None = None) -> tuple[Study, DesignResult]:
+    """A study, and the result of its finished run, whose study has the seed of the run."""
     from ..run import Run
 
-    study = read_study(path)
+    study = read_study(path, seed)
     return study, Run.finished(study, run_folder(path)).result()
 
 
-def seed_of(study: Study, seed: int | None) -> int:
-    return study.seed if seed is None else seed
-
-
-def rng_of(study: Study, seed: int | None) -> Any:
+def rng_of(study: Study) -> Any:
     import numpy as np
 
-    return np.random.default_rng(seed_of(study, seed))
+    return np.random.default_rng(study.seed)
 
 
 def named_model(study: Study, name: str) -> Model:
@@ -68,13 +65,13 @@ def named_model(study: Study, name: str) -> Model:
     return study.models[names.index(name)]
 
 
-def designs_of(study: Study, texts: list[str], baseline: int, seed: int | None) -> list[Floats]:
+def designs_of(study: Study, texts: list[str], baseline: int) -> list[Floats]:
     """The designs that were written out, then the baseline ones."""
     from ..tasks.text import example_design, parse_design
 
     space = study.task.design_space
     designs = [parse_design(space, text) for text in texts]
-    designs += list(study.task.baseline(baseline, rng_of(study, seed))) if baseline else []
+    designs += list(study.task.baseline(baseline, rng_of(study))) if baseline else []
     if not designs:
         raise DesignError("There is no design.", expected="--design or --baseline", fix=f'--design "{example_design(space)}"')
     return designs

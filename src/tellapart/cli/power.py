@@ -10,7 +10,7 @@ from ..errors import DataError, StudyError, nearest
 from ..files import check_writable
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import Seed, StudyPath, finished_run, save_figure, seed_of
+from .options import Seed, StudyPath, finished_run, save_figure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,8 +50,8 @@ def power(
     """
     import numpy as np
 
-    plan, result = finished_run(study)
-    start, names = seed_of(plan, seed), plan.question.names
+    plan, result = finished_run(study, seed)
+    names = plan.question.names
     about = None if parameter is None else _parameter(plan.question, parameter)
     conclude = _conclusion(plan.question, about, width, effect, frequencies, versus, certainty)
     if figure is not None:
@@ -59,10 +59,10 @@ def power(
     curves = {}
     with progress_bar("drawing groups") as progress:
         for label in ("recommended", "baseline")[: 1 if plan.search.trains_at_each_design else 2]:
-            rng = np.random.default_rng([start, 15, 1])  # studies have [seed, 0], [seed, 1], …
+            rng = np.random.default_rng([plan.seed, 15, 1])  # studies have [seed, 0], [seed, 1], …
             recommended = np.broadcast_to(result.design, (n, *result.design.shape))
             designs = recommended if label == "recommended" else plan.task.baseline(n, rng)
-            curves[label] = conclude(result.found.estimator, designs, rng, target=target, seed=start, progress=progress)
+            curves[label] = conclude(result.found.estimator, designs, rng, target=target, seed=plan.seed, progress=progress)
     if figure is not None:
         from ..report.analysis_figures import power_figure
 

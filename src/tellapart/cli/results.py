@@ -9,7 +9,7 @@ from ..errors import ModelError, StudyError, counted, nearest
 from ..files import written_whole
 from ..progress import progress_bar
 from .frame import command, option, show
-from .options import DesignRun, Seed, StudyPath, design_of, finished_run, run_folder, seed_of
+from .options import DesignRun, Seed, StudyPath, design_of, finished_run, run_folder
 from .tables import AS_IT_IS, DesignTable, Files, TableOptions, keep_data, read_people
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def posterior(
     Example:
       tellapart posterior examples/bandit data.csv --out posterior.csv
     """
-    plan, result = finished_run(study)
+    plan, result = finished_run(study, seed)
     where = design_of(plan, design)
     if samples is not None and plan.goal == "discriminate":
         what = "The goal 'discriminate' is not about parameters: there are no draws."
@@ -75,7 +75,7 @@ def posterior(
     keep_data(data, designs, out, samples)
     people = read_people(plan, data, reading, designs, run_at=(where, result.design))
     with written_whole(out) as table, progress_bar("reading the data") as progress:
-        known = result.posterior(people, where, draws, seed_of(plan, seed), progress)
+        known = result.posterior(people, where, draws, plan.seed, progress)
         known.to_table().to_csv(table, index=False)
     if samples is not None:
         with written_whole(samples) as table:

@@ -11,7 +11,7 @@ from ..errors import StudyError, TellapartError, counted
 from ..files import quoted
 from ..progress import progress_bar
 from .frame import argument, command, option, show, stop
-from .options import DesignTexts, Seed, StudyPath, read_study, rng_of, seed_of
+from .options import DesignTexts, Seed, StudyPath, read_study, rng_of
 
 if TYPE_CHECKING:
     from ..server.serving import Experiment
@@ -105,7 +105,7 @@ def export(
     if format in PEOPLE:
         result = export_people(study, plan, format, out, database, simulated=simulated, finished=finished)
     else:
-        result = export_plan(study, plan, format, out, design or [], seed_of(plan, seed))
+        result = export_plan(study, plan, format, out, design or [], plan.with_seed(seed).seed)
     show(result, f"{result['words']}, written to {out}")
 
 
@@ -148,7 +148,7 @@ def _simulate(study: Path, experiment: Experiment, address: str, n: int, seed: i
 
     sessions = experiment.app.state.sessions
     with progress_bar("simulated people take part") as report:
-        result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study, seed)).run(n, report)
+        result = Simulation(sessions, address, experiment.token, rng_of(experiment.plan.study.with_seed(seed))).run(n, report)
     trials = counted(result["trials"], "trial")
     words = f"{result['finished']} of {n} simulated people finished; {trials}, each on disk before it was acknowledged."
     words += f"\nwarning: {experiment.doubts}" if experiment.doubts else ""

@@ -14,7 +14,7 @@ from ..errors import counted
 from ..files import quoted, written_whole
 from ..progress import progress_bar
 from .frame import argument, command, option, show, stop
-from .options import DesignText, Participants, Seed, StudyPath, design_of, named_model, read_study, rng_of, run_folder, seed_of
+from .options import DesignText, Participants, Seed, StudyPath, design_of, named_model, read_study, rng_of, run_folder
 from .tables import AS_IT_IS, TableOptions, read_people
 
 if TYPE_CHECKING:
@@ -80,16 +80,16 @@ def check(
     from ..testing import check_likelihoods, check_model, check_task
     from ..testing.findings import duration
 
-    plan = read_study(study)
+    plan = read_study(study, seed)
     behavior = read_people(plan, data, reading).behavior if data else None
-    checked = [check_task(plan.task, seed=seed_of(plan, seed), raise_errors=False)]
+    how: dict[str, Any] = {"seed": plan.seed, "raise_errors": False}
+    checked = [check_task(plan.task, **how)]
     if checked[0].sound:
-        how: dict[str, Any] = {"seed": seed_of(plan, seed), "raise_errors": False, "on_error": plan.question.on_error}
-        checked += [check_model(model, plan.task, **how) for model in plan.models]
+        checked += [check_model(model, plan.task, on_error=plan.question.on_error, **how) for model in plan.models]
     findings = [finding for part in checked for finding in part.findings]
     if all(part.sound for part in checked):
         most = min(part.speed or 1.0 for part in checked[1:])
-        findings += check_likelihoods(plan.models, plan.task, seed=seed_of(plan, seed), raise_errors=False, most=int(most)).findings
+        findings += check_likelihoods(plan.models, plan.task, most=int(most), **how).findings
     if any(finding.severity == "error" for finding in findings):
         stop("\n".join(str(finding) for finding in findings), 2)
     for finding in findings:
@@ -100,7 +100,7 @@ def check(
     seconds = None
     if all(part.quick for part in checked[1:]):  # of slow ones even a short try is long, and what they are told says how long
         with TemporaryDirectory() as folder, closing(Journal(folder)) as journal:
-            seconds = plan.search.seconds(Job(plan.task, plan.question, seed_of(plan, seed), journal))
+            seconds = plan.search.seconds(Job(plan.task, plan.question, plan.seed, journal))
     result |= {"seconds": None if seconds is None else round(seconds)}
     lines = [f"The study '{plan.name}' is sound."]
     lines += [f"Goal: to learn {plan.question.in_words}. Task: {plan.task.name}. Models: {', '.join(names)}."]
@@ -136,16 +136,16 @@ def simulate(
     from ..models.simulation import simulate_models
     from ..run import recommended
 
-    plan = read_study(study)
+    plan = read_study(study, seed)
     question, wanted = plan.question, design_of(plan, design)
     wanted = recommended(plan, run_folder(study)) if wanted is None else wanted
     models, prior = ([named_model(plan, model)], None) if model else (question.models, question.prior)
     with written_whole(out) as temporary, progress_bar("simulating") as report:
-        simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan, seed), prior=prior, on_error=question.on_error)
+        simulations = simulate_models(plan.task, models, wanted, n, rng_of(plan), prior=prior, on_error=question.on_error)
         _write_table(simulations, temporary, report)
     names = [m.name for m in models]
     rows = int(simulations.behavior.mask.size)
-    result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": seed_of(plan, seed)}
+    result = {"out": str(out), "participants": n, "rows": rows, "models": names, "design": wanted.tolist(), "seed": plan.seed}
     result |= {"failed": len(simulations.failures)} if simulations.failures else {}
     failed = f"; {len(simulations.failures)} could not be simulated, and others took their places" if simulations.failures else ""
     show(result, f"{counted(n, 'participant')} ({', '.join(names)}), {counted(rows, 'row')}, written to {out}{failed}")
