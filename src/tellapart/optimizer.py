@@ -33,60 +33,59 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 TURNS = 5
 """How often it is applied."""
 
+MOMENTUM, BETAS = 0.95, (0.9, 0.999)
+"""How much is kept at each step of a matrix's momentum, and of Adam's two moments."""
+
 
 class Muon:
     """Muon for matrices, Adam for the rest.
 
-    It has the groups and the state of torch's optimizers and is none of them: to make one imports torch's compiler, which takes seconds.
+    It has the groups (one) and the state of torch's optimizers and is none of them: to make one imports torch's compiler, which takes
+    seconds.
 
     Arguments:
         weights: What is moved.
         lr: The learning rate.
-        momentum: How much of the last matrix of momentum is kept.
-        betas: The same for Adam's two moments.
     """
 
-    def __init__(self, weights: Iterable[Tensor], lr: float, momentum: float = 0.95, betas: tuple[float, float] = (0.9, 0.999)) -> None:
-        self.param_groups: list[dict[str, Any]] = [{"params": list(weights), "lr": lr, "momentum": momentum, "betas": betas}]
+    def __init__(self, weights: Iterable[Tensor], lr: float) -> None:
+        self.param_groups: list[dict[str, Any]] = [{"params": list(weights), "lr": lr}]
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
-        for group in self.param_groups:
-            for weight in group["params"]:
-                weight.grad = None
+        for weight in self.param_groups[0]["params"]:
+            weight.grad = None
 
     @torch.no_grad()
     def step(self) -> None:
         """Move all weights that have a gradient."""
-        for group in self.param_groups:
-            # small matrices of one shape are moved together: an operation on them costs more than its arithmetic
-            alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
-            for weight in group["params"]:
-                if weight.grad is not None and _is_matrix(weight):
-                    alike.setdefault(weight.shape, []).append((weight, _ahead(weight.grad, self.state[weight], group)))
-                elif weight.grad is not None:
-                    weight.sub_(_adam_step(weight.grad, self.state[weight], group), alpha=group["lr"])
-            for shape, moved in alike.items():
-                steps = orthogonal(torch.stack([ahead for _, ahead in moved])) * (LIKE_ADAM * math.sqrt(max(shape)))
-                for (weight, _), step in zip(moved, steps, strict=True):
-                    weight.sub_(step, alpha=group["lr"])
+        (group,) = self.param_groups
+        # small matrices of one shape are moved together: an operation on them costs more than its arithmetic
+        alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
+        for weight in group["params"]:
+            if weight.grad is None:
+                continue
+            if weight.ndim == 2 and min(weight.shape) > 1:
+                alike.setdefault(weight.shape, []).append((weight, _ahead(weight.grad, self.state[weight])))
+            else:
+                weight.sub_(_adam_step(weight.grad, self.state[weight]), alpha=group["lr"])
+        for shape, moved in alike.items():
+            steps = orthogonal(torch.stack([ahead for _, ahead in moved])) * (LIKE_ADAM * math.sqrt(max(shape)))
+            for (weight, _), step in zip(moved, steps, strict=True):
+                weight.sub_(step, alpha=group["lr"])
 
 
-def _is_matrix(weight: Tensor) -> bool:
-    return weight.ndim == 2 and min(weight.shape) > 1
-
-
-def _ahead(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+def _ahead(gradient: Tensor, state: dict[str, Any]) -> Tensor:
     """The momentum of a matrix as Nesterov takes it, a step ahead."""
     momentum: Tensor = state.setdefault("momentum", torch.zeros_like(gradient))
-    momentum.lerp_(gradient, 1 - group["momentum"])
-    return gradient.lerp(momentum, group["momentum"])
+    momentum.lerp_(gradient, 1 - MOMENTUM)
+    return gradient.lerp(momentum, MOMENTUM)
 
 
-def _adam_step(gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+def _adam_step(gradient: Tensor, state: dict[str, Any]) -> Tensor:
     """Adam's step, for the learning rate 1."""
-    first, second = group["betas"]
+    first, second = BETAS
     step = state.setdefault("step", torch.zeros(())).add_(1)
     mean: Tensor = state.setdefault("mean", torch.zeros_like(gradient)).lerp_(gradient, 1 - first)
     square: Tensor = state.setdefault("square", torch.zeros_like(gradient)).mul_(second).addcmul_(gradient, gradient, value=1 - second)
