@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,18 +104,14 @@ class DesignResult:
         for other in self.alternatives:
             drawn = " (a baseline design)" if other.drawn else ""
             lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:z.3f} nats, {other.in_words}"]
-        lines += [f"caution      {words}" for words in self._cautions()]
+        if information.nats <= 2 * information.se:
+            lines += ["caution      nothing was learned: either no design tells anything about this, or the network needs more steps"]
+        if self.found.details.get("climbs") == 0:
+            lines += ["caution      the best of the designs that were looked at; `survey` is too small for climbs from them to better ones"]
         rest = "all of this is about those that can be, with what is left of the prior (failures.jsonl)"
         for name, count in Counter(failure["model"] for failure in self.folder.failures).items():
             lines += [f"skipped      {name}: {count} participants could not be simulated; {rest}"]
         return "\n".join(lines + ([] if self.folder.temporary else [f"kept in      {self.folder.path}"]))
-
-    def _cautions(self) -> Iterator[str]:
-        """What a reader of the result might take for something else."""
-        if self.information.nats <= 2 * self.information.se:
-            yield "nothing was learned: either no design tells anything about this, or the network needs more steps"
-        if self.found.details.get("climbs") == 0:
-            yield "the best of the designs that were looked at; `survey` is too small for climbs from them to better ones"
 
     def posterior(
         self, data: Any, designs: ArrayLike | None = None, draws: int = 1000, seed: int = 0, progress: Progress = unheard
@@ -140,10 +136,9 @@ class DesignResult:
         if settings is None or not settings.amortized:
             self._check_likelihoods()
         people, where = self._people(data, designs)
-        each = np.broadcast_to(np.asarray(where, np.float64), (len(people.behavior), *self.design.shape))
         how: dict[str, Any] = {"groups": people.groups, "conditions": people.conditions, "progress": progress}
         how["trust"] = lambda behavior, at: self.trust(behavior, at, progress)
-        return analyse(self.found.estimator, people.behavior, each, settings, **how)
+        return analyse(self.found.estimator, people.behavior, where, settings, **how)
 
     def trust(self, data: Any, designs: ArrayLike | None = None, progress: Progress = unheard) -> Trust:
         """Do the data of each participant look like anything that the models can produce?"""
@@ -274,7 +269,7 @@ class DesignResult:
         if id is not None and str(id) not in labels:
             raise DataError("There is no such participant in the data.", expected=", ".join(labels[:20]), got=str(id))
         chosen = np.arange(len(labels)) if id is None else np.array([labels.index(str(id))])
-        each = self.study.task.design_space.check_many(self._designs(designs), len(labels))
+        each = self._designs(designs, len(labels))
         if people.played is not None:  # each participant's plan: the blocks of the design in the order in which they come
             orders = orders_of_play(people.played, self.study.task.blocks)
             each = np.stack([design[list(order)] for design, order in zip(each, orders, strict=True)])
@@ -368,34 +363,31 @@ class DesignResult:
         found = {key: value for key, value in self.found.to_json().items() if key != "trace"}
         return {**found, "study": self.study.name, "run": str(self.folder.path), "seconds": self.folder.provenance.get("seconds")}
 
-    def _designs(self, designs: ArrayLike | None) -> ArrayLike:
-        """What participants were run at; refused if the estimator knows the recommended design only, and they were run at another."""
-        if designs is None:
-            return self.design
+    def _designs(self, designs: ArrayLike | None, n: int) -> Floats:
+        """What each of `n` participants was run at, (N, B, V), the recommended design if it is not said.
+
+        Refused if the estimator knows the recommended design only, and it was another.
+        """
+        space, designs = self.study.task.design_space, self.design if designs is None else designs
         if self.study.search.trains_at_each_design and not np.allclose(np.asarray(designs, dtype=np.float64), self.design, atol=1e-3):
-            space = self.study.task.design_space
             raise StudyError(
                 f"The search '{self.study.search.name}' has trained a network for its recommended design, which knows no other.",
                 expected=format_design(space, self.design),
                 got="data from another design",
                 fix='use method = "amortized", whose network knows every design',
             )
-        return designs
+        return space.check_many(designs, n)
 
-    def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, ArrayLike]:
+    def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, Floats]:
         """Data in any form, understood, and what each participant was run at; blocks in the order of play if a model remembers them."""
-        people = self._understood(data)
-        where, order = people.designs if designs is None else designs, people.order()
-        if order is None or not self._remembers():
-            return people, self._designs(where)
-        each = np.broadcast_to(np.asarray(self.design if where is None else where, np.float64), (len(order), *self.design.shape))
-        return people.as_played(), self._designs(np.take_along_axis(each, order[:, :, None], 1))
-
-    def _remembers(self) -> bool:
-        """Does a model carry memory from block to block?"""
         from .groups.memory import memory_of
 
-        return any(memory_of(model, self.study.task, self.study.seed) for model in self.study.models)
+        people = self._understood(data)
+        where, order = people.designs if designs is None else designs, people.order()
+        if order is not None and any(memory_of(model, self.study.task, self.study.seed) for model in self.study.models):
+            each = np.broadcast_to(np.asarray(self.design if where is None else where, np.float64), (len(order), *self.design.shape))
+            people, where = people.as_played(), np.take_along_axis(each, order[:, :, None], 1)
+        return people, self._designs(where, len(people.behavior))
 
     def _understood(self, data: Any, as_played: bool = False) -> Understanding:
         """Data in any form, understood; blocks as in the design, or in the order of play."""
