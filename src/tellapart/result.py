@@ -356,7 +356,7 @@ class DesignResult:
         self, designs: Sequence[ArrayLike], seed: int | None = None, *, workers: int | Workers = 1, progress: Progress = unheard
     ) -> list[InformationEstimate]:
         """The information of other designs, estimated as the found design's was."""
-        return evaluate_designs(self.study, self.folder, self.found.estimator, designs, seed, Workers.of(workers), progress)
+        return evaluate_designs(self.study.with_seed(seed), self.folder, self.found.estimator, designs, workers, progress)
 
     def to_json(self) -> dict[str, Any]:
         """What the command line prints."""
@@ -403,18 +403,12 @@ class DesignResult:
 
 
 def evaluate_designs(
-    study: Study,
-    folder: RunFolder,
-    estimator: Estimator | None,
-    designs: Sequence[ArrayLike],
-    seed: int | None,
-    workers: Workers,
-    progress: Progress,
+    study: Study, folder: RunFolder, estimator: Estimator | None, designs: Sequence[ArrayLike], workers: int | Workers, progress: Progress
 ) -> list[InformationEstimate]:
     """The information of given designs, each (B, V), as the study's search estimates it, with a trained estimator if there is one."""
-    checked = [study.task.design_space.check(design) for design in designs]
-    with simulating_with(workers):
-        job = Job(study.task, study.question, study.seed if seed is None else seed, folder.journal, progress, workers)
+    checked, helpers = [study.task.design_space.check(design) for design in designs], Workers.of(workers)
+    with simulating_with(helpers):
+        job = Job(study.task, study.question, study.seed, folder.journal, progress, helpers)
         estimates = study.search.evaluate(job, checked, estimator)
     folder.write_failures()
     return estimates

@@ -117,7 +117,7 @@ class Run:
             return Run.finished(self.study, self.folder.path).result().evaluate(designs, seed, workers=workers, progress=progress)
         if not self.folder.path.is_dir():
             return Run.open(self.study).evaluate(designs, seed, workers=workers, progress=progress)
-        return evaluate_designs(self.study, self.folder, None, designs, seed, Workers.of(workers), progress)
+        return evaluate_designs(self.study.with_seed(seed), self.folder, None, designs, workers, progress)
 
     def _refuse_other_study(self) -> None:
         where, fresh = str(self.folder.path), f"{_design_command(self.folder.path)} --fresh"
