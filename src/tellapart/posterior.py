@@ -140,26 +140,23 @@ class Posterior:
         return len(self.participants)
 
     def _repr_html_(self) -> str:
-        people, models, trust = len(self), self.models, self.trust
-        header = ["participant", *(["most probable", "probabilities"] if models else []), *(["parameters"] if self.parameters else [])]
-        rows = [self._row(person) for person in range(min(people, ROWS))]
-        parts = [table(rows, [*header, *(["unlike the models"] if trust else [])], counted(people, "participant"))]
+        people, models, shown = len(self), self.models, range(min(len(self), ROWS))
+        columns: dict[str, Sequence[Any]] = {"participant": self.participants[:ROWS]}
+        best = models.most_probable if models else []
+        if models:
+            values = models.probabilities
+            columns["most probable"] = [f"{best[i]} ({100 * values[i].max():.0f} %)" for i in shown]
+            columns["probabilities"] = [shares(values[i].tolist(), models.names) for i in shown]
+        if self.parameters:
+            told = [[part for name, part in self.parameters.items() if not models or name == best[i]] for i in shown]
+            columns["parameters"] = ["; ".join(part.in_words(i) for part in told[i]) for i in shown]
+        if self.trust:
+            columns["unlike the models"] = ["yes" if self.trust.flagged[i] else "no" for i in shown]
+        parts = [table(zip(*columns.values(), strict=True), list(columns), counted(people, "participant"))]
         parts += [legend(models.names)] if models else []
         parts += [note("Parameters: posterior mean, and the 5 to 95 % interval.")] if self.parameters else []
         more = f"{people - ROWS} more are not shown; all are in to_table()."
         return together(*parts, *([note(more)] if people > ROWS else []))
-
-    def _row(self, person: int) -> list[Any]:
-        """What a notebook shows of one participant, by number."""
-        row: list[Any] = [self.participants[person]]
-        names = list(self.parameters)
-        if self.models:
-            best, values = self.models.most_probable[person], self.models.probabilities[person]
-            row += [f"{best} ({100 * values.max():.0f} %)", shares(list(map(float, values)), self.models.names)]
-            names = [best]
-        if self.parameters:
-            row.append("; ".join(self.parameters[name].in_words(person) for name in names if name in self.parameters))
-        return [*row, *(["yes" if self.trust.flagged[person] else "no"] if self.trust else [])]
 
     @property
     def model_probabilities(self) -> pd.DataFrame:
