@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import DesignError, ModelError, StudyError, nearest
 from ..files import written_whole
@@ -90,16 +90,13 @@ def save_figure(figure: Any, path: Path) -> None:
         figure.savefig(drawing, format=path.suffix.removeprefix(".") or "svg")
 
 
-@contextmanager
-def helpers_of(count: int | None, dask: str | None) -> Iterator[Workers]:
+def helpers_of(count: int | None, dask: str | None) -> AbstractContextManager[Workers]:
     """Who does the work: processes here, one for each core if nothing is said, or a Dask cluster."""
     from ..threads import available_cores
     from ..workers import Workers, dask_workers
 
     if dask is None:
-        yield Workers(available_cores() if count is None else count)
-        return
+        return nullcontext(Workers(available_cores() if count is None else count))
     if count is not None:
         raise StudyError("A Dask cluster brings its own workers.", got=f"--workers {count} --dask {dask}", fix="leave out one of them")
-    with dask_workers(dask) as workers:
-        yield workers
+    return dask_workers(dask)
