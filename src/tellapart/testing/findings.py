@@ -102,16 +102,17 @@ class Findings:
     def warning(self, what: str, fix: str | None = None, **more: str | None) -> None:
         self._all.append(Finding("warning", what, fix, **more))
 
-    def run(self, checks: Iterable[Callable[[], Any]]) -> None:
-        """Run each check; one that raises is an error, with the line of the code that it is about."""
-        for check in checks:
-            try:
-                check()
-            except TellapartError as error:
-                got = None if error.got is None else str(error.got)
-                self.error(error.what, error.fix, where=error.where, got=got, expected=error.expected)
-            except Exception as error:
-                self.error(f"'{self.name}' failed.", "mend that line", where=line_of(error), got=words(error))
+    def run(self, *stages: Iterable[Callable[[], Any]]) -> None:
+        """Run the checks of each stage, if there was no error before it; one that raises is an error, with the line that it is about."""
+        for stage in stages:
+            for check in stage if self.sound else ():
+                try:
+                    check()
+                except TellapartError as error:
+                    got = None if error.got is None else str(error.got)
+                    self.error(error.what, error.fix, where=error.where, got=got, expected=error.expected)
+                except Exception as error:
+                    self.error(f"'{self.name}' failed.", "mend that line", where=line_of(error), got=words(error))
 
     @property
     def sound(self) -> bool:

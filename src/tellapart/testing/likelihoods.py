@@ -48,10 +48,8 @@ def check_likelihoods(
     known = [model for model in models if isinstance(model, LikelihoodModel)]
     findings = Findings(" and ".join(model.name for model in known))
     n = max(FEWEST, min(most, PEOPLE))
-    for model in known if alone else []:
-        findings.run([partial(hold_against_simulator, model, task, findings, seed, n)])
-    for pair in pairwise(known):
-        findings.run([partial(_compare, pair, task, findings, seed, n)])
+    checks = [partial(hold_against_simulator, model, task, findings, seed, n) for model in known] if alone else []
+    findings.run([*checks, *(partial(_compare, pair, task, findings, seed, n) for pair in pairwise(known))])
     return findings.checked(raise_errors)
 
 

@@ -68,10 +68,7 @@ class _ModelChecker:
             [self._likelihood_fits],
             [self._can_be_sent_away, self._few_were_skipped],
         ]
-        for stage in stages:
-            self.findings.run(stage)
-            if not self.findings.sound:
-                break
+        self.findings.run(*stages)
         return self.findings.checked(raise_errors, self.speed or None, how_it_runs(self.model, self.task) if self.speed else "")
 
     def _has_parameters(self) -> None:

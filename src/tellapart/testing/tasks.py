@@ -22,10 +22,9 @@ def check_task(task: Task, *, seed: int = 0, raise_errors: bool = True) -> Check
         raise_errors: Raise a `ModelError` if there is an error; else it is among the findings of what is returned.
     """
     checker = _TaskChecker(task, seed)
-    for stage in ([checker.has_shape, checker.has_fields], [checker.space_is_sound, checker.baseline_is_feasible, checker.has_lengths]):
-        checker.findings.run(stage)
-    if checker.findings.sound:
-        checker.findings.run([checker.has_rules, checker.goes_on_where_it_was, checker.history_looks_back, checker.history_loses_nothing])
+    described = [checker.has_shape, checker.has_fields, checker.space_is_sound, checker.baseline_is_feasible, checker.has_lengths]
+    played = [checker.has_rules, checker.goes_on_where_it_was, checker.history_looks_back, checker.history_loses_nothing]
+    checker.findings.run(described, played)
     return checker.findings.checked(raise_errors)
 
 
@@ -46,8 +45,7 @@ class _TaskChecker:
         fields = self.task.fields
         if not fields or not all(isinstance(field, Field) for field in fields):
             fix = 'return (Field("choice", "binary"),)'
-            self.findings.error(f"'{self.name}' records nothing that is a Field.", fix, got=repr(fields)[:100])
-            return
+            raise StudyError(f"'{self.name}' records nothing that is a Field.", got=repr(fields)[:100], fix=fix)
         names = [field.name for field in fields]
         reserved = {"participant", "model", "block", "trial", "mask"} & set(names)
         if len(set(names)) < len(names) or reserved:
@@ -75,21 +73,18 @@ class _TaskChecker:
             repaired = space.repair(designs.copy())
             if not np.allclose(space.repair(repaired.copy()), repaired, atol=1e-6):
                 fix = "`repair` must leave designs alone that obey it; where two rules undo each other's work, write one that does both"
-                self.findings.error(f"The constraints of '{self.name}' change designs that obey them.", fix)
-                return
+                raise StudyError(f"The constraints of '{self.name}' change designs that obey them.", fix=fix)
             canonical = space.canonical(designs)
             if not np.allclose(space.repair(canonical.copy()), canonical, atol=1e-6):
                 fix = "a constraint that orders blocks cannot go with Symmetry(blocks=True): it already says that the order is free"
-                self.findings.error(f"The constraints and the symmetry of '{self.name}' contradict each other.", fix)
-                return
+                raise StudyError(f"The constraints and the symmetry of '{self.name}' contradict each other.", fix=fix)
 
     def baseline_is_feasible(self) -> None:
         shape = self.task.design_space.shape
         one, same = (self.task.baseline(16, np.random.default_rng(self.seed)) for _ in range(2))
         if np.shape(one) != (16, *shape):
             fix = f"return n designs, (n, blocks, variables), here {(16, *shape)}"
-            self.findings.error(f"The baseline of '{self.name}' has the wrong shape.", fix, got=str(np.shape(one)))
-            return
+            raise StudyError(f"The baseline of '{self.name}' has the wrong shape.", got=np.shape(one), fix=fix)
         self.task.design_space.check_many(one, 16)
         if not np.array_equal(one, same):
             self.findings.error(f"The baseline of '{self.name}' gives different designs for the same seed.", "draw from `rng` alone")
@@ -148,8 +143,7 @@ class _TaskChecker:
             return
         if described.shape[:3] != behavior.shape or described.ndim != 4 or not np.isfinite(described).all():
             fix = f"return finite numbers (participants, blocks, trials, features), here {behavior.shape} and the features"
-            self.findings.error(f"The history of '{self.name}' has the wrong shape or is not finite.", fix, got=str(described.shape))
-            return
+            raise StudyError(f"The history of '{self.name}' has the wrong shape or is not finite.", got=described.shape, fix=fix)
         half = max(1, self.task.trials // 2)
         earlier = self.task.history(behavior.first(trials=half))
         if earlier is None or not np.allclose(earlier, described[:, :, :half], atol=1e-6):
