@@ -8,13 +8,14 @@ standard errors are those of paired differences.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 from .estimators.base import Estimator
 from .estimators.fresh import pointwise_at_each
-from .information.estimate import Difference, Floats, InformationEstimate, Pointwise
+from .information.estimate import Difference, Floats, InformationEstimate
 from .progress import Progress, unheard
 from .tasks.scaling import from_unit, to_unit
 from .tasks.space import DesignSpace, Variable
@@ -116,7 +117,7 @@ def may_round(estimator: Estimator, design: Floats, n: int = 20_000, *, seed: in
         candidate = round_design(estimator.task.design_space, design, share)
         if not any(np.array_equal(candidate, other) for other in (*candidates, design)):
             candidates.append(candidate)
-    exactly, *others = _points(estimator, [design, *candidates], n, (seed, _ROUND), accuracy=True)
+    exactly, *others = pointwise_at_each(estimator, [design, *candidates], n, (seed, _ROUND), HERE)[0]
     return [Rounded(one, points.estimate(), exactly.minus(points)) for one, points in zip(candidates, others, strict=True)]
 
 
@@ -136,12 +137,13 @@ def move_each(
     n, moved = min(10_000, participants // max(1, sum(map(len, lines.values())))), list[Moved]()
     if n < FEWEST:
         return moved
+    points_at = partial(pointwise_at_each, estimator, n=n, seed=(seed, _MOVE), workers=HERE, accuracy=False)
     with one_thread():
-        (here,) = _points(estimator, [design], n, (seed, _MOVE))
+        (here,), _ = points_at([design])
         for done, ((b, v), line) in enumerate(lines.items()):
             progress(done, len(lines), "moving each number of the design", f"block {b + 1}, {names[v]}")
             elsewhere, (change, se) = line[:, b, v] != design[b, v], np.zeros((2, len(line)))
-            differences = [one.minus(here) for one in _points(estimator, line[elsewhere], n, (seed, _MOVE))]
+            differences = [one.minus(here) for one in points_at(line[elsewhere])[0]]
             change[elsewhere], se[elsewhere] = np.array([(one.nats, one.se) for one in differences]).T
             moved.append(Moved(b, v, line[:, b, v], change, se))
     progress(len(lines), len(lines), "moving each number of the design")
@@ -172,9 +174,3 @@ def _rounded(variable: Variable, values: Floats, share: float) -> Floats:
     digits = np.floor(np.log10(size * share * (10 if variable.log else 1)) + 1e-9)
     step = 10.0 ** (np.maximum(digits, 0) if variable.discrete else digits)
     return np.asarray(np.round(np.round(values / step) * step, 12))
-
-
-def _points(
-    estimator: Estimator, designs: Sequence[Floats] | Floats, n: int, seed: tuple[int, ...], accuracy: bool = False
-) -> list[Pointwise]:
-    return pointwise_at_each(estimator, designs, n, seed, HERE, accuracy=accuracy)[0]
