@@ -274,7 +274,8 @@ class _Reader:
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         place = (*place, *first["loc"])
         if first["type"] == "extra_forbidden":
-            return self._unknown_key(place, _sections_or_keys(place))
+            section = _StudyFile if len(place) == 1 else _StudyFile.model_fields[str(place[0])].annotation
+            return self._unknown_key(place, list(section.model_fields))  # type: ignore[union-attr]
         if first["type"] == "missing":
             what, expected = ("key 'use'", 'use = "…"') if place[-1] == "use" else (f"section {header_of(place)}", header_of(place))
             return StudyError(f"The {what} is missing.", where=self._where(place[:-1]), expected=expected)
@@ -342,12 +343,6 @@ def _annotation(part: type, name: str) -> Any:
     if not isinstance(annotation, str):
         return annotation
     return get_type_hints(type("Alone", (), {"__annotations__": {name: annotation}, "__module__": part.__module__}))[name]
-
-
-def _sections_or_keys(place: Place) -> list[str]:
-    """What could have stood at `place`."""
-    sections = _StudyFile.model_fields
-    return list(sections) if len(place) == 1 else list(sections[str(place[0])].annotation.model_fields)  # type: ignore[union-attr]
 
 
 def _choices(place: Place, annotation: Any) -> tuple[Any, ...]:
