@@ -292,10 +292,8 @@ class DesignResult:
         """
         from .adaptive.stopping import calibration_on_the_way, doubts, verdicts
 
-        def made() -> list[str]:
-            return verdicts(calibration_on_the_way(policy or self.policy(), self.study.seed))
-
-        return doubts(self.folder.kept("on-the-way.json", made), "after some of the planned blocks")
+        found = self.folder.kept("on-the-way.json", lambda: verdicts(calibration_on_the_way(policy or self.policy(), self.study.seed)))
+        return doubts(found, "after some of the planned blocks")
 
     def adapt(
         self, n: int = 100, *, seed: int | None = None, keep: bool = True, limit: float = 1.0, progress: Progress = unheard, **settings: Any
