@@ -48,23 +48,20 @@ def check_likelihoods(
     known = [model for model in models if isinstance(model, LikelihoodModel)]
     findings = Findings(" and ".join(model.name for model in known))
     n = max(FEWEST, min(most, PEOPLE))
-    checks = [partial(hold_against_simulator, model, task, findings, seed, n) for model in known] if alone else []
-    findings.run([*checks, *(partial(_compare, pair, task, findings, seed, n) for pair in pairwise(known))])
+    pairs = [*((model, model) for model in known if alone), *pairwise(known)]
+    findings.run([partial(hold_against_simulators, pair, task, findings, seed, n) for pair in pairs])
     return findings.checked(raise_errors)
 
 
-def hold_against_simulator(model: LikelihoodModel, task: Task, findings: Findings, seed: int, n: int) -> None:
-    """Tell if the likelihood of a model is not as sure of which parameters made what its simulator does as it says."""
-    for statistic, z in list(miscalibrations((model, model), task, seed, n).items())[:1]:
+def hold_against_simulators(pair: tuple[LikelihoodModel, LikelihoodModel], task: Task, findings: Findings, seed: int, n: int) -> None:
+    """Tell if two likelihoods, or one given twice, are not as sure of what made a behavior as they say."""
+    what = f"The likelihoods of '{pair[0].name}' and '{pair[1].name}' contradict their simulators when they are compared."
+    fix = "let each be the whole probability or density of the responses, with its constants and with what only they enter"
+    if pair[0] is pair[1]:
+        what = f"The likelihood of '{pair[0].name}' contradicts its simulator."
         fix = "compare it with what is simulated; are all factors there that a parameter enters?"
-        findings.error(f"The likelihood of '{model.name}' contradicts its simulator.", fix, got=f"{statistic} (z = {z:.0f})")
-
-
-def _compare(pair: tuple[LikelihoodModel, LikelihoodModel], task: Task, findings: Findings, seed: int, n: int) -> None:
-    for words, z in list(miscalibrations(pair, task, seed, n).items())[:1]:
-        what = f"The likelihoods of '{pair[0].name}' and '{pair[1].name}' contradict their simulators when they are compared."
-        fix = "let each be the whole probability or density of the responses, with its constants and with what only they enter"
-        findings.error(what, fix, got=f"{words} (z = {z:.0f})")
+    for statistic, z in list(miscalibrations(pair, task, seed, n).items())[:1]:
+        findings.error(what, fix, got=f"{statistic} (z = {z:.0f})")
 
 
 def miscalibrations(pair: tuple[LikelihoodModel, LikelihoodModel], task: Task, seed: int, n: int) -> dict[str, float]:

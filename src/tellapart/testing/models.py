@@ -27,7 +27,7 @@ from ..tasks.scaling import from_unit, to_unit
 from .agents import check_agent, how_it_runs
 from .findings import Checked, Findings
 from .likelihoods import PEOPLE as JUDGED
-from .likelihoods import hold_against_simulator
+from .likelihoods import hold_against_simulators
 from .rules import departures_from_law, draws_outcomes, unrecorded_effects
 
 SECONDS = 1.0
@@ -245,7 +245,7 @@ class _ModelChecker:
             fix, got = "simulator and likelihood disagree about what can happen", f"{(~np.isfinite(own)).sum()} of {n}"
             self.findings.error(f"The likelihood of '{self.name}' calls its own data impossible.", fix, got=got)
         else:
-            hold_against_simulator(model, self.task, self.findings, self.seed, n)
+            hold_against_simulators((model, model), self.task, self.findings, self.seed, n)
 
     def _can_be_sent_away(self) -> None:
         import cloudpickle
