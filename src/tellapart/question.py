@@ -200,9 +200,8 @@ def _check_models(goal: Goal, models: Sequence[Model]) -> None:
         fix = f"leave out one '{repeated[0]}', or give a subclass of it another name"
         expected, got = "a name of its own for each model", ", ".join(names)
         raise StudyError("Two models of the study have the same name.", expected=expected, got=got, fix=fix)
-    without = [model.name for model in models if not model.parameters]
-    if without and goal == "estimate":
-        what = f"The goal 'estimate' is about parameters, and the model '{without[0]}' has none."
+    if goal == "estimate" and not models[0].parameters:
+        what = f"The goal 'estimate' is about parameters, and the model '{names[0]}' has none."
         raise StudyError(what, expected="one parameter or more", fix="choose another model")
 
 
