@@ -141,7 +141,7 @@ class Posterior:
 
     def _repr_html_(self) -> str:
         people, models, shown = len(self), self.models, range(min(len(self), ROWS))
-        columns: dict[str, Sequence[Any]] = {"participant": self.participants[:ROWS]}
+        columns: dict[str, list[Any]] = {"participant": list(self.participants[:ROWS])}
         best = models.most_probable if models else []
         if models:
             values = models.probabilities
