@@ -47,12 +47,16 @@ def check_parts(search: Any) -> None:
             raise StudyError(what, expected=expected, got=repr(value), fix="names are for study files", key=setting.name)
 
 
+def check_setting(settings: Any, key: str, holds: bool, expected: str, wrong: str = "is impossible", fix: str | None = None) -> None:
+    """Raise a `StudyError` unless what must hold of a setting of a search does; it says what is wrong with it, and what is expected."""
+    if not holds:
+        raise StudyError(f"The '{key}' of the search {wrong}.", expected=expected, got=getattr(settings, key), fix=fix, key=key)
+
+
 def check_least(settings: Any, **least: float) -> None:
     """Raise a `StudyError` unless settings of a search are as large as this, or larger."""
     for key, value in least.items():
-        got = getattr(settings, key)
-        if got < value:
-            raise StudyError(f"The '{key}' of the search is too small.", expected=f"{value} or more", got=got, key=key)
+        check_setting(settings, key, getattr(settings, key) >= value, f"{value} or more", "is too small")
 
 
 @dataclass(frozen=True, eq=False)
