@@ -125,11 +125,13 @@ class Baseline:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Baseline:
-        entries = [dict(entry) for entry in kept["designs"]]
-        designs = np.array([entry.pop("design") for entry in entries])
-        mean = {name: value for name, value in kept.items() if name not in ("designs", "lowest", "highest", "gain")}
-        estimates = tuple(InformationEstimate(**entry) for entry in entries)
-        return cls(designs, estimates, InformationEstimate(**mean), Difference(**kept["gain"]))
+        designs = np.array([entry["design"] for entry in kept["designs"]])
+        return cls(designs, tuple(map(_estimate_in, kept["designs"])), _estimate_in(kept), Difference(**kept["gain"]))
+
+
+def _estimate_in(kept: Mapping[str, Any]) -> InformationEstimate:
+    """The estimate of an entry that holds more than that."""
+    return InformationEstimate(**{one.name: kept[one.name] for one in fields(InformationEstimate) if one.name in kept})
 
 
 def _over_designs(table: Floats, like: Pointwise) -> tuple[float, float]:
@@ -175,9 +177,7 @@ class Alternative:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Alternative:
-        entry = dict(kept)
-        design, behind, drawn = np.array(entry.pop("design")), Difference(**entry.pop("behind")), bool(entry.pop("drawn"))
-        return cls(design, InformationEstimate(**entry), behind, drawn)
+        return cls(np.array(kept["design"]), _estimate_in(kept), Difference(**kept["behind"]), kept["drawn"])
 
 
 @dataclass(frozen=True, eq=False)
