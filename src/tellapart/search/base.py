@@ -61,16 +61,7 @@ def check_least(settings: Any, **least: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A search to be carried out.
-
-    Arguments:
-        task: What participants do.
-        question: What is to be learned of them.
-        seed: Where randomness starts.
-        journal: Where everything is kept.
-        progress: Who is told.
-        workers: Who does it.
-    """
+    """A search to be carried out: the workers do it, the journal keeps everything, and `progress` is told."""
 
     task: Task
     question: Question
