@@ -13,6 +13,7 @@ from scipy import stats
 
 import tellapart as ta
 from tellapart.information.between import information_between
+from tellapart.networks.base import recorded
 from tellapart.networks.sequence import SequenceEncoder
 from tellapart.training import Stream, Trainer, TrainingSettings, with_missing
 from tellapart.validation.reader import _gain, _Reader, read_independently, readable
@@ -140,7 +141,7 @@ HAND = ta.BernoulliBandit(arms=2, blocks=2, trials=4)
 def test_what_a_reader_sees():
     """Fields on their scale where they were recorded, the design, and whether a trial was."""
     _, people, reader = reader_of()
-    raw, mask = reader._raw(people).astype(np.float64), people.behavior.mask
+    raw, mask = recorded(reader.task, people.behavior).astype(np.float64), people.behavior.mask
     np.testing.assert_allclose(reader.centre, raw[mask].mean(0))
     np.testing.assert_allclose(reader.scale, raw[mask].std(0))
     seen = reader._inputs(people).numpy()

@@ -82,12 +82,7 @@ class Batch:
 
 
 class Estimator(nn.Module, ABC):
-    """A bound plus a network.
-
-    Arguments:
-        question: What is to be learned.
-        encoder: How behavior is summarised.
-    """
+    """A bound plus a network: the encoder summarises behavior, and what the question asks is learned from that."""
 
     name: ClassVar[str]
     """What a study file calls the estimator."""

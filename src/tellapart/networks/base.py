@@ -123,3 +123,8 @@ def field_features(values: NDArray[np.generic], field: Field, *, one_hot: bool) 
     if field.kind == "positive":
         numbers = np.log(np.maximum(numbers, 1e-300))
     return numbers[..., None].astype(np.float32 if field.kind != "real" else np.float64)
+
+
+def recorded(task: Task, behavior: Behavior, *, one_hot: bool = True) -> NDArray[np.floating[Any]]:
+    """All fields of each trial as network inputs, (N, B, T, F)."""
+    return np.concatenate([field_features(behavior.fields[f.name], f, one_hot=one_hot) for f in task.fields], axis=-1)

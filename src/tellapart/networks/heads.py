@@ -28,14 +28,7 @@ def perceptron(widths: list[int], activation: type[nn.Module] = nn.ReLU) -> nn.S
 
 
 class Critic(nn.Module):
-    """The paper's main network: T(v, s) from the concatenation of summaries and v.
-
-    Arguments:
-        summaries: S.
-        variables: The width of v: M for a one-hot model indicator, P for parameters.
-        hidden: Units of the hidden layers.
-        activation: Between layers; ReLU as published.
-    """
+    """The paper's main network: T(v, s) from the concatenation of S summaries and the `variables` numbers that code v."""
 
     def __init__(self, summaries: int, variables: int, hidden: tuple[int, ...] = (32, 32), activation: type[nn.Module] = nn.ReLU) -> None:
         super().__init__()
@@ -49,13 +42,7 @@ class Critic(nn.Module):
 
 
 class Classifier(nn.Module):
-    """log q(model | s).
-
-    Arguments:
-        summaries: S.
-        models: M.
-        hidden: Units of the hidden layers.
-    """
+    """log q(model | s), of M models, from S summaries."""
 
     def __init__(self, summaries: int, models: int, hidden: tuple[int, ...] = (128,)) -> None:
         super().__init__()
@@ -67,11 +54,9 @@ class Classifier(nn.Module):
 
 
 class Flow(nn.Module):
-    """q(theta | s): an autoregressive neural spline flow (Durkan et al. 2019) on the normal scale.
+    """q(theta | s), of P parameters, from S summaries: an autoregressive neural spline flow (Durkan et al. 2019) on the normal scale.
 
     Arguments:
-        summaries: S.
-        parameters: P.
         transforms: How many splines follow each other.
         hidden: Units of the hidden layers that turn summaries into splines.
         bins: Pieces of a spline.

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ..behavior import Behavior
 from ..tasks.base import Task
-from .base import field_features, field_width
+from .base import field_width, recorded
 from .consequences import consequences, width_of_consequences
 from .pooled import PooledEncoder
 
@@ -34,8 +34,7 @@ class SequenceEncoder(PooledEncoder):
         self.recurrent = nn.GRU(described + self.extra, units)
 
     def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
-        recorded = [field_features(behavior.fields[f.name], f, one_hot=True) for f in self.task.fields]
-        return np.concatenate([*recorded, *consequences(self.task, behavior)], axis=-1)
+        return np.concatenate([recorded(self.task, behavior), *consequences(self.task, behavior)], axis=-1)
 
     def describe(self, inputs: Tensor) -> Tensor:
         n, blocks, trials, width = inputs.shape

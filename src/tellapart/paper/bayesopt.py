@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import StudyError, nearest
+from ..errors import nearest
 from ..information.estimate import Difference, Floats, InformationEstimate
 from ..journal import Journal
 from ..question import Question
-from ..search.base import Alternative, Baseline, Found, Job, Search, check_least
+from ..search.base import Alternative, Baseline, Found, Job, Search, check_least, check_setting
 from ..tasks.base import Task
 from .evaluation import EvaluationSettings, build, evaluate_design
 from .presets import PRESETS, preset_for
@@ -87,11 +87,9 @@ class BayesianOptimization(Search):
 
     def __post_init__(self) -> None:
         check_least(self, evaluations=2, initial=2, batch=1, patience=1, finalists=1, baselines=0)
-        _require(self.initial <= self.evaluations, "initial", f"at most the {self.evaluations} evaluations", self.initial)
+        check_setting(self, "initial", self.initial <= self.evaluations, f"at most the {self.evaluations} evaluations")
         known = ("auto", *PRESETS)
-        if self.preset not in known:
-            fix = nearest(self.preset, known)
-            raise StudyError("The 'preset' of the search is unknown.", expected=", ".join(known), got=self.preset, fix=fix, key="preset")
+        check_setting(self, "preset", self.preset in known, ", ".join(known), "is unknown", nearest(self.preset, known))
         for preset in PRESETS.values():
             _check(self._over(preset))
 
@@ -266,14 +264,9 @@ def _trace(journal: Journal) -> list[dict[str, Any]]:
     return steps
 
 
-def _require(condition: bool, key: str, expected: str, got: Any) -> None:
-    if not condition:
-        raise StudyError(f"The '{key}' of the search is impossible.", expected=expected, got=got, key=key)
-
-
 def _check(settings: EvaluationSettings) -> None:
     check_least(settings, summaries=1, held_out=1, minibatch=1, epochs=1, plateau_patience=1, weight_decay=0)
-    _require(settings.held_out < settings.draws, "held_out", f"fewer than the {settings.draws} draws", settings.held_out)
-    _require(settings.learning_rate > 0, "learning_rate", "a number above 0", settings.learning_rate)
+    check_setting(settings, "held_out", settings.held_out < settings.draws, f"fewer than the {settings.draws} draws")
+    check_setting(settings, "learning_rate", settings.learning_rate > 0, "a number above 0")
     for key in ("hidden", "block_hidden"):
-        _require(all(units >= 1 for units in getattr(settings, key)), key, "whole numbers, 1 or more", getattr(settings, key))
+        check_setting(settings, key, all(units >= 1 for units in getattr(settings, key)), "whole numbers, 1 or more")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..behavior import Behavior
-from ..networks.base import Encoder, field_features
+from ..networks.base import Encoder, recorded
 from ..tasks.base import Task
 
 
@@ -32,15 +32,14 @@ class BlockEncoder(Encoder):
     def __init__(
         self, task: Task, summaries: int = 6, hidden: tuple[int, ...] = (64, 32), one_hot: bool = False, masked: bool = True
     ) -> None:
-        recorded = sum(f.levels or 1 if one_hot and f.kind == "categorical" else 1 for f in task.fields)
-        super().__init__(task, recorded, summaries * task.blocks)
+        count = recorded(task, task.nothing(0), one_hot=one_hot).shape[-1]
+        super().__init__(task, count, summaries * task.blocks)
         self.one_hot, self.masked = one_hot, masked
-        widths = [(recorded + self.extra - (not masked)) * task.trials, *hidden, summaries]
+        widths = [(count + self.extra - (not masked)) * task.trials, *hidden, summaries]
         self.layers = nn.ModuleList(BlockLinear(task.blocks, a, b) for a, b in pairwise(widths))
 
     def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
-        fields = [field_features(behavior.fields[f.name], f, one_hot=self.one_hot) for f in self.task.fields]
-        return np.concatenate(fields, axis=-1)
+        return recorded(self.task, behavior, one_hot=self.one_hot)
 
     def forward(self, inputs: Tensor) -> Tensor:
         _, blocks, trials, _ = inputs.shape

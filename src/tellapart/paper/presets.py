@@ -1,11 +1,5 @@
 """The settings of the paper's four experiments, by name, and which of them a question gets if none is named.
 
-    preset           summaries  main network  weight decay  epochs
-    discriminate             6       32, 32          1e-3     200
-    estimate-wslts           8       64, 32          1e-4     400
-    estimate-aeg             6       64, 32          1e-3     300
-    estimate-gls             8       64, 32          1e-3     300
-
 All of them: sub-networks of 64 and 32 units for each block, Adam with learning rate 1e-3, halved after 25 epochs without
 improvement, 50,000 draws of which 10,000 are held out. The paper gives no batch size (512 here), no coding of v (the model
 by its number 1, 2, 3 and parameters as they are, which is how the text writes them) and does not say which epoch's weights
@@ -20,10 +14,10 @@ from ..tasks.base import Task
 from .evaluation import EvaluationSettings
 
 PRESETS: dict[str, EvaluationSettings] = {
-    "discriminate": EvaluationSettings(),
+    "discriminate": EvaluationSettings(summaries=6, hidden=(32, 32), weight_decay=1e-3, epochs=200),
     "estimate-wslts": EvaluationSettings(summaries=8, hidden=(64, 32), weight_decay=1e-4, epochs=400),
-    "estimate-aeg": EvaluationSettings(hidden=(64, 32), epochs=300),
-    "estimate-gls": EvaluationSettings(summaries=8, hidden=(64, 32), epochs=300),
+    "estimate-aeg": EvaluationSettings(summaries=6, hidden=(64, 32), weight_decay=1e-3, epochs=300),
+    "estimate-gls": EvaluationSettings(summaries=8, hidden=(64, 32), weight_decay=1e-3, epochs=300),
     "generic": EvaluationSettings(
         summaries=8, hidden=(64, 32), epochs=200, data_as="one-hot", model_as="one-hot", scale="normal", keep="best"
     ),

@@ -50,12 +50,7 @@ def worth_figure(curve: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def given_figure(designs: ArrayLike, names: Sequence[str], low: ArrayLike, high: ArrayLike, plan: ArrayLike) -> Figure:
-    """What some participants were given, block after block: a line for each, a panel for each design variable.
-
-    Arguments:
-        designs: (N, B, V).
-        plan: The fixed design, (B, V).
-    """
+    """What participants were given (N, B, V), block after block, beside the plan (B, V): a line for each, a panel for each variable."""
     given, fixed, least, most = (np.asarray(part, np.float64) for part in (designs, plan, low, high))
     room, blocks = 0.05 * (most - least), np.arange(1, given.shape[1] + 1)
     with canvas(WIDE, 1.6 * len(names)) as (figure, first):

@@ -74,14 +74,7 @@ REFERENCES = (
 def write_analysis(
     page: str | Path, name: str, found: Analysis, question: Question, understood: Sequence[tuple[str, str, str]] = ()
 ) -> list[Path]:
-    """Write the page, and beside it the tables and the ArviZ file; gives the paths of these.
-
-    Arguments:
-        page: Where to write the page.
-        name: Of the study.
-        question: Of the study.
-        understood: What was understood of the table: what, from which column, how.
-    """
+    """Write the page of a study, and beside it the tables and the ArviZ file; gives the paths of these. See `render`."""
     page = Path(page)
     written = [page]
     with written_whole(page) as temporary:

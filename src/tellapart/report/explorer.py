@@ -40,13 +40,7 @@ class Number:
 
 
 def explorer(moved: Sequence[Moved], space: DesignSpace, design: Any, nats: float) -> list[Number]:
-    """The figures, all on one scale.
-
-    Arguments:
-        moved: What each of its numbers does.
-        design: The recommended one, (B, V).
-        nats: Its information.
-    """
+    """The figures of what each number of the recommended design (B, V) does to its information, all on one scale."""
     if not moved:
         return []
     low = nats + min(float(one.change.min()) for one in moved)

@@ -22,15 +22,7 @@ LONG = 20
 
 
 def design_figure(design: ArrayLike, variables: Sequence[str], low: ArrayLike, high: ArrayLike, label: str) -> Figure:
-    """A design as bars: a group for each block if all variables have one scale, else axes for each variable.
-
-    Arguments:
-        design: (B, V).
-        variables: V names.
-        low: The least value of each.
-        high: The greatest value of each.
-        label: What the values are.
-    """
+    """A design (B, V) as bars: a group for each block if all variables have one scale, `low` to `high`, else axes for each variable."""
     values, least, most = (np.asarray(part, dtype=np.float64) for part in (design, low, high))
     if len(set(least)) > 1 or len(set(most)) > 1:
         return _each_variable(values, variables, least, most)

@@ -177,10 +177,8 @@ def _adaptive(content: Content) -> Iterator[Panel]:
 
 def _pairs(content: Content) -> list[tuple[str, DesignValidation]]:
     """The validated designs with a heading for each."""
-    if content.validation is None:
-        return []
     headings = {"recommended": "Recommended design", "baseline": "Baseline designs"}
-    return [(headings.get(part.label, part.label), part) for part in content.validation.designs]
+    return [(headings[part.label], part) for part in content.validation.designs] if content.validation else []
 
 
 def _confusion(content: Content) -> Iterator[Panel]:

@@ -55,16 +55,9 @@ NARROW, WIDE = 3.4, 4.8
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Figures made within have the look."""
-    with mpl.rc_context(SETTINGS):
-        yield
-
-
-@contextmanager
 def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
     """A figure with one pair of axes that needs no window and no global state; what is drawn within has the look."""
-    with styled():
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.add_subplot()
 
@@ -72,7 +65,7 @@ def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
 def save(figure: Figure, path: Path) -> tuple[Path, Path]:
     """Write `path` with the endings .svg and .png; the same figure gives the same bytes."""
     svg, png = path.with_suffix(".svg"), path.with_suffix(".png")
-    with styled():
+    with mpl.rc_context(SETTINGS):
         figure.savefig(svg, metadata={"Date": None})
         figure.savefig(png, dpi=160, metadata={"Software": None})
     return svg, png
@@ -100,12 +93,10 @@ def inline(figure: Figure, name: str, title: str) -> str:
     """
     text = io.StringIO()
     lay_out_alone(figure)
-    with styled():
+    with mpl.rc_context(SETTINGS):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     svg = ElementTree.fromstring(text.getvalue())
     for parent in svg.iter():
-        for child in parent.findall(f"{{{SVG}}}metadata"):
-            parent.remove(child)
         for key, value in parent.items():
             if key == "id":
                 parent.set(key, f"{name}-{value}")

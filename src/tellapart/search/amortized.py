@@ -30,7 +30,7 @@ from ..question import Question
 from ..tasks.base import Task
 from ..tasks.text import format_design
 from ..workers import HERE, one_thread
-from .base import Alternative, Baseline, Found, Job, Search, check_least, check_parts, part
+from .base import Alternative, Baseline, Found, Job, Search, check_least, check_parts, check_setting, part
 from .learning import ROUNDS, Plan, seconds_a_step, steps_for
 from .survey import Ranked, Surveyor, passes_of
 
@@ -103,12 +103,9 @@ class Amortized(Search):
         check_parts(self)
         check_least(self, batch=8, survey=16, survey_simulations=50, finalists=1, finalist_simulations=100)
         check_least(self, baselines=0, baseline_simulations=50, steps=0, learning_rate=0, unfinished=0)
-        if self.unfinished > 1:
-            what = "The 'unfinished' of the search is more than all participants."
-            raise StudyError(what, expected="a share, 0 to 1", got=self.unfinished, key="unfinished")
-        if self.simulations and self.simulations < 10_000:
-            got, expected = self.simulations, "10,000 or more, or 0"
-            raise StudyError("The 'simulations' of the search are too few.", expected=expected, got=got, key="simulations")
+        check_setting(self, "unfinished", self.unfinished <= 1, "a share, 0 to 1", "is more than all participants")
+        enough = self.simulations == 0 or self.simulations >= 10_000
+        check_setting(self, "simulations", enough, "10,000 or more, or 0", "are too few")
         _check_device(self.device)
 
     def find(self, job: Job) -> Found:

@@ -47,26 +47,21 @@ def check_parts(search: Any) -> None:
             raise StudyError(what, expected=expected, got=repr(value), fix="names are for study files", key=setting.name)
 
 
+def check_setting(settings: Any, key: str, holds: bool, expected: str, wrong: str = "is impossible", fix: str | None = None) -> None:
+    """Raise a `StudyError` unless what must hold of a setting of a search does; it says what is wrong with it, and what is expected."""
+    if not holds:
+        raise StudyError(f"The '{key}' of the search {wrong}.", expected=expected, got=getattr(settings, key), fix=fix, key=key)
+
+
 def check_least(settings: Any, **least: float) -> None:
     """Raise a `StudyError` unless settings of a search are as large as this, or larger."""
     for key, value in least.items():
-        got = getattr(settings, key)
-        if got < value:
-            raise StudyError(f"The '{key}' of the search is too small.", expected=f"{value} or more", got=got, key=key)
+        check_setting(settings, key, getattr(settings, key) >= value, f"{value} or more", "is too small")
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A search to be carried out.
-
-    Arguments:
-        task: What participants do.
-        question: What is to be learned of them.
-        seed: Where randomness starts.
-        journal: Where everything is kept.
-        progress: Who is told.
-        workers: Who does it.
-    """
+    """A search to be carried out: the workers do it, the journal keeps everything, and `progress` is told."""
 
     task: Task
     question: Question
@@ -121,11 +116,13 @@ class Baseline:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Baseline:
-        entries = [dict(entry) for entry in kept["designs"]]
-        designs = np.array([entry.pop("design") for entry in entries])
-        mean = {name: value for name, value in kept.items() if name not in ("designs", "lowest", "highest", "gain")}
-        estimates = tuple(InformationEstimate(**entry) for entry in entries)
-        return cls(designs, estimates, InformationEstimate(**mean), Difference(**kept["gain"]))
+        designs = np.array([entry["design"] for entry in kept["designs"]])
+        return cls(designs, tuple(map(_estimate_in, kept["designs"])), _estimate_in(kept), Difference(**kept["gain"]))
+
+
+def _estimate_in(kept: Mapping[str, Any]) -> InformationEstimate:
+    """The estimate of an entry that holds more than that."""
+    return InformationEstimate(**{one.name: kept[one.name] for one in fields(InformationEstimate) if one.name in kept})
 
 
 def _over_designs(table: Floats, like: Pointwise) -> tuple[float, float]:
@@ -171,9 +168,7 @@ class Alternative:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Alternative:
-        entry = dict(kept)
-        design, behind, drawn = np.array(entry.pop("design")), Difference(**entry.pop("behind")), bool(entry.pop("drawn"))
-        return cls(design, InformationEstimate(**entry), behind, drawn)
+        return cls(np.array(kept["design"]), _estimate_in(kept), Difference(**kept["behind"]), kept["drawn"])
 
 
 @dataclass(frozen=True, eq=False)

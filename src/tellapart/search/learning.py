@@ -193,7 +193,7 @@ def _early_stopping(plan: Plan, train: Simulations, held_out: Simulations, numbe
 
     trainer.run(source, every=source.steps, after=validate)
     plan.estimator.load_state_dict(best)
-    return [float(value) for value in curve]
+    return curve
 
 
 def _stored(plan: Plan, number: int, designs: Mixture, tell: Tell) -> list[Path]:

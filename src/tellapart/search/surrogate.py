@@ -145,12 +145,10 @@ def _fit(x: Tensor, y: Tensor, noise: Tensor | None) -> Any:
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from botorch.models.transforms import Standardize
-    from gpytorch.kernels import MaternKernel, ScaleKernel
+    from botorch.models.utils.gpytorch_modules import get_matern_kernel_with_gamma_prior
     from gpytorch.mlls import ExactMarginalLogLikelihood
-    from gpytorch.priors import GammaPrior
 
-    matern = MaternKernel(nu=2.5, ard_num_dims=x.shape[-1], lengthscale_prior=GammaPrior(3.0, 6.0))
-    kernel = ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 0.15))
+    kernel = get_matern_kernel_with_gamma_prior(x.shape[-1])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = SingleTaskGP(x, y, noise, covar_module=kernel, outcome_transform=Standardize(1))

@@ -50,9 +50,7 @@ class Surveyor:
     """Looks for good designs, and knows how many were `tried` and the `failures`: who could not be simulated.
 
     Arguments:
-        space: Where they are looked for.
         n: Participants of a look at a design; a look in a climb has an eighth of them, a race twice as many.
-        seed: Where randomness starts.
     """
 
     def __init__(self, estimator: Estimator, space: DesignSpace, n: int, seed: tuple[int, ...], workers: Workers) -> None:

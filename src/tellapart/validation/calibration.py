@@ -78,11 +78,7 @@ def calibration(participants: Participants, rng: np.random.Generator, false_alar
 
 
 def foretell(statistics: Floats, residuals: Floats) -> Floats:
-    """Residuals of the second half of N participants as foretold from plain statistics (N, F), learned from the first half, (n, K).
-
-    Arguments:
-        residuals: What an estimator got wrong, (N, K).
-    """
+    """What an estimator got wrong (N, K), as plain statistics (N, F) foretell it of the last half, learned from the first half, (n, K)."""
     half = len(statistics) // 2
     scale = statistics[:half].std(0)
     columns = (statistics - statistics[:half].mean(0)) / np.where(scale > 1e-9, scale, np.inf)

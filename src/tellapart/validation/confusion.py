@@ -53,12 +53,7 @@ def confusion(participants: Participants) -> Confusion:
 
 
 def confusion_matrix(question: Question, model: NDArray[np.intp], probabilities: ArrayLike) -> Confusion:
-    """The confusion matrix.
-
-    Arguments:
-        model: The true one of each participant, (N,).
-        probabilities: Of each model, (N, M).
-    """
+    """The confusion matrix of N participants, from the true model (N,) and the probability of each model (N, M)."""
     shares = np.asarray(probabilities, dtype=np.float64)
     guess, size, prior = shares.argmax(-1), shares.shape[1], question.prior
     counts = np.zeros((size, size), int)

@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 import torch
 import zuko
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..estimators.base import Estimator
 from ..information.estimate import Difference, Floats, Pointwise, stratified
 from ..models.simulation import Simulations
-from ..networks.base import field_features
+from ..networks.base import recorded
 from ..progress import Progress, unheard
 from ..tasks.scaling import describe, features
 from .comparison import Reading
@@ -46,9 +45,9 @@ class _Reader(nn.Module):
     def __init__(self, estimator: Estimator, simulations: Simulations, units: int = 48, width: int = 128) -> None:
         super().__init__()
         self.task, question = estimator.task, estimator.question
-        recorded = self._raw(simulations)[simulations.behavior.mask].astype(np.float64)
-        self.centre, self.scale = recorded.mean(0), np.maximum(recorded.std(0), 1e-12)
-        self.fields = recorded.shape[1]
+        raw = recorded(self.task, simulations.behavior)[simulations.behavior.mask].astype(np.float64)
+        self.centre, self.scale = raw.mean(0), np.maximum(raw.std(0), 1e-12)
+        self.fields = raw.shape[1]
         seen = self.fields + features(self.task.design_space) + 1
         self.recurrent = nn.GRU(seen, units, bidirectional=True, batch_first=True)
         self.first = nn.Linear(2 * units + seen + (self.fields + 1) ** 2, width)
@@ -76,14 +75,10 @@ class _Reader(nn.Module):
 
     def _inputs(self, simulations: Simulations) -> Tensor:
         mask = simulations.behavior.mask
-        fields = np.clip((self._raw(simulations) - self.centre) / self.scale, -6.0, 6.0) * mask[..., None]
+        fields = np.clip((recorded(self.task, simulations.behavior) - self.centre) / self.scale, -6.0, 6.0) * mask[..., None]
         design = describe(self.task.design_space, simulations.designs)[:, :, None, :]
         parts = [fields, np.broadcast_to(design, (*mask.shape, design.shape[-1])), mask[..., None]]
         return torch.from_numpy(np.concatenate(parts, axis=-1).astype(np.float32))
-
-    def _raw(self, simulations: Simulations) -> NDArray[np.floating[Any]]:
-        recorded = simulations.behavior.fields
-        return np.concatenate([field_features(recorded[f.name], f, one_hot=True) for f in self.task.fields], axis=-1)
 
 
 def read_independently(

@@ -67,12 +67,7 @@ def recovery(participants: Participants) -> tuple[Recovery, ...]:
 
 
 def recover(model: str, parameter: str, prior: Prior, truth: Floats, draws: Floats) -> Recovery:
-    """How well one parameter is recovered.
-
-    Arguments:
-        truth: (N,).
-        draws: From each posterior, (N, L).
-    """
+    """How well one parameter is recovered: true values (N,) and draws from each posterior (N, L)."""
     mean = draws.mean(-1)
     low, high = np.quantile(draws, (0.05, 0.95), axis=-1)
     inside = ((truth >= low) & (truth <= high)).astype(np.float64)

@@ -167,11 +167,7 @@ class View:
 
 
 class _References:
-    """Simulated participants of each model at one design, and what others look like beside them.
-
-    Arguments:
-        simulations: Those of `simulate_references`.
-    """
+    """Simulated participants of each model at one design, from `simulate_references`, and what others look like beside them."""
 
     def __init__(self, estimator: Estimator, simulations: Simulations) -> None:
         self.estimator, self.design, mask = estimator, simulations.designs[0], simulations.behavior.mask
