@@ -43,9 +43,8 @@ class Symmetry:
         designs = np.sort(designs, axis=-1) if self.columns else designs
         if not self.blocks:
             return designs
-        flat = designs.reshape(-1, *designs.shape[-2:])
-        ordered = [design[np.lexsort(design.T[::-1])] for design in flat]
-        return np.stack(ordered).reshape(designs.shape) if len(flat) else designs
+        order = np.lexsort(np.moveaxis(designs, -1, 0)[::-1])  # by the last key first
+        return np.take_along_axis(designs, order[..., None], -2)
 
 
 @dataclass(frozen=True)
@@ -191,10 +190,8 @@ class DesignSpace:
 
     def repair(self, designs: Floats) -> Floats:
         """The designs nearby that lie in the space: within ranges, whole where they must be, all constraints obeyed; (..., B, V)."""
-        designs = np.clip(designs, self.low, self.high)
-        for i, variable in enumerate(self.variables):
-            if variable.discrete:
-                designs[..., i] = np.round(designs[..., i])
+        designs, discrete = np.clip(designs, self.low, self.high), [variable.discrete for variable in self.variables]
+        designs[..., discrete] = np.round(designs[..., discrete])
         for constraint in self.constraints:
             designs = constraint.repair(designs)
         return designs
