@@ -100,14 +100,8 @@ class Environment(ABC):
 
     def save(self) -> dict[str, Any]:
         """All that is needed to go on, as JSON can hold it."""
-        return {
-            "block": self.block,
-            "trial": self.trial,
-            "rng": plain(self.rng.bit_generator.state),
-            "fields": plain(self._recorded.fields),
-            "mask": plain(self._recorded.mask),
-            "state": plain(self.state),
-        }
+        kept = {"rng": self.rng.bit_generator.state, "fields": self._recorded.fields, "mask": self._recorded.mask, "state": self.state}
+        return {"block": self.block, "trial": self.trial, **plain(kept)}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `save` gave."""
