@@ -54,7 +54,6 @@ class NotCompiled(UserWarning):
 class Agent(Model):
     """A model made from a class by `agent`; the annotated attributes of the class are its options."""
 
-    parameters: ClassVar[Mapping[str, Prior]]
     roles: ClassVar[Roles]
 
     @property
