@@ -206,16 +206,16 @@ class DesignSpace:
 
         for constraint in self.constraints:
             repaired = constraint.repair(designs)
-            broken = (np.abs(repaired - designs) > _ROUNDING * (self.high - self.low)).any((-2, -1))
-            if broken.any():
-                first = designs[broken][0]
-                fix = f'the nearest that does not: "{format_design(self, self.repair(first))}"'
-                got = format_design(self, first)
+            distance = (np.abs(repaired - designs) / (self.high - self.low)).max((-2, -1))
+            if (distance > _ROUNDING).any():
+                worst = designs.reshape(-1, *self.shape)[distance.argmax()]
+                fix, got = f'the nearest that does not: "{format_design(self, self.repair(worst))}"', format_design(self, worst)
                 raise DesignError("The design breaks a rule of the task.", expected=constraint.words, got=got, fix=fix)
             designs = repaired
         return designs
 
     def _numbers(self, designs: ArrayLike) -> Floats:
+        """`designs` as an array of whatever shape, or a `DesignError` if they are none."""
         try:
             return np.asarray(designs, dtype=np.float64)
         except (TypeError, ValueError):
@@ -223,6 +223,7 @@ class DesignSpace:
 
     @property
     def _whole(self) -> str:
+        """What a design is made of, in words."""
         blocks, count = self.shape
         return f"{counted(blocks, 'block')} of {counted(count, 'number')}"
 
