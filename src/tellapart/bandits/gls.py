@@ -166,17 +166,12 @@ def _rescale(explore: Any, exploit: Any) -> Any:
 
 
 @nb.njit(cache=True, nogil=True)
-def _filter_each(rows: Any, emission: Any, transition: Any, out: Any) -> None:
-    """Every participant at parameters of their own: rows (N, B, T, 2 K), emission (N, 3 K + 2, 1), transition (N, 2, 4, 1), out (N, 1)."""
+def _filter_each(rows: Any, out: Any, emission: Any, transition: Any, often: Any) -> None:
+    """Every participant, rows (N, B, T, 2 K), out (N, J), at parameters of their own or the same ones: emission (N or 1, 3 K + 2, J),
+    transition (N or 1, 2, 4, J)."""
     for i in range(len(rows)):
-        _filter(rows[i], emission[i], transition[i], 1, out[i])
-
-
-@nb.njit(cache=True, nogil=True)
-def _filter_all(rows: Any, out: Any, emission: Any, transition: Any) -> None:
-    """Every participant at the same parameters: rows (N, B, T, 2 K), out (N, J), emission (3 K + 2, J), transition (2, 4, J)."""
-    for i in range(len(rows)):
-        _filter(rows[i], emission, transition, 16, out[i])
+        own = i % len(emission)
+        _filter(rows[i], emission[own], transition[own], often, out[i])
 
 
 _NODES, _NODE_CHUNK, _CHUNK = 8192, 512, 1024
@@ -215,7 +210,7 @@ class GLS(BanditModel):
         emission, transition = emissions(theta[0], arms), transitions(theta[1:])
         out = np.empty((len(rows), 1))
         each = (np.ascontiguousarray(np.moveaxis(table, -1, 0)[..., None]) for table in (emission, transition))
-        in_threads(_filter_each, len(rows), (rows, *each, out))
+        in_threads(lambda *slices: _filter_each(*slices, 1), len(rows), (rows, out, *each))
         return out[:, 0]
 
     def log_evidence(self, behavior: Behavior, designs: Floats, task: Task) -> Floats:
@@ -230,11 +225,11 @@ class GLS(BanditModel):
         """log p(choices | theta_j) at all nodes, (n, J) for one chunk of participants after another."""
         rows, arms = self._rows(behavior, task)
         chunks = [slice(start, start + _NODE_CHUNK) for start in range(0, _NODES, _NODE_CHUNK)]  # small enough for the processor's cache
-        tables = [(emissions(_nodes()[0, part], arms), transitions(_nodes()[1:, part])) for part in chunks]
+        tables = [(emissions(_nodes()[0, part], arms)[None], transitions(_nodes()[1:, part])[None]) for part in chunks]
 
         def fill(rows: Any, out: Any) -> None:
             for part, (emission, transition) in zip(chunks, tables, strict=True):
-                _filter_all(rows, out[:, part], emission, transition)
+                _filter_each(rows, out[:, part], emission, transition, 16)
 
         for start in range(0, max(len(rows), 1), _CHUNK):
             out = np.empty((len(rows[start : start + _CHUNK]), _NODES))

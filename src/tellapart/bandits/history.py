@@ -163,7 +163,11 @@ def _describe_places(previous: Any, known: Any, lately: Any, binary: Any, order:
         _describe_wins(known, order, row, counted)
     else:
         _describe_numbers(known, order, row, seen, counted)
-    _describe_lately(previous, lately, order, row)
+    for place in range(order.size):
+        k, at = order[place], PER_PLACE * place + 8
+        row[at] = k == previous
+        for number in range(4):
+            row[at + 1 + number] = lately[number, k]
 
 
 @nb.njit(cache=True, **ONLY_CALLED)
@@ -211,16 +215,6 @@ def _describe_numbers(known: Any, order: Any, row: Any, seen: Any, counted: Any)
         row[at + 5] = known[0, k] == fewest
         row[at + 6] = tried
         row[at + 7] = counted[int(seen - known[3, k])]
-
-
-@nb.njit(cache=True, **ONLY_CALLED)
-def _describe_lately(previous: Any, lately: Any, order: Any, row: Any) -> None:
-    """Five more numbers for each arm, in the given order."""
-    for place in range(order.size):
-        k, at = order[place], PER_PLACE * place + 8
-        row[at] = k == previous
-        for number in range(4):
-            row[at + 1 + number] = lately[number, k]
 
 
 @nb.njit(cache=True, **ONLY_CALLED)

@@ -24,13 +24,12 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..models.base import Floats
 from ..models.choices import sort
 from ..models.compiled import ONLY_CALLED
 from ..threads import in_threads
-
-Floats = NDArray[np.float64]
 
 _HIGHEST = 1300.0
 """log a and log b are cut here: beyond, only which arms have equal odds matters, and s stays above the smallest number."""

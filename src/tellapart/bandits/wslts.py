@@ -102,7 +102,9 @@ class _Transcript:
     others: Descriptions
 
 
-_NODES, _REACH, _BETA_POINTS = 56, 4.9, 128
+_LOG_LAMBDA = np.linspace(-4.9, 4.9, 56)
+"""The nodes of log lambda, (J,): all but a millionth of its standard normal prior lies between the first and the last."""
+_BETA_POINTS = 128
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class WSLTS(BanditModel):
             "gamma_l": _beta_weights(loss_shift, loss_stay, points, lengths),
             "lambda": softmax(_at_nodes(seen), axis=1),
         }
-        return ExactPosterior({"gamma_w": points, "gamma_l": points, "lambda": np.exp(_log_lambda())}, weights)
+        return ExactPosterior({"gamma_w": points, "gamma_l": points, "lambda": np.exp(_LOG_LAMBDA)}, weights)
 
     def _transcript(self, behavior: Behavior, task: Task) -> _Transcript:
         rows, arms = self._described(behavior, task)
@@ -162,18 +164,12 @@ def _log_largest(others: Descriptions, powers: Floats) -> Floats:
 
 def _at_nodes(seen: _Transcript) -> Floats:
     """log of prior weight times the probability of all shifts, at the nodes of lambda; (N, J)."""
-    nodes = _log_lambda()
     others, kind = np.unique(seen.others, axis=0, return_inverse=True)
-    table = _log_largest(others, np.broadcast_to(np.exp(nodes), (len(others), len(nodes))))
+    table = _log_largest(others, np.broadcast_to(np.exp(_LOG_LAMBDA), (len(others), _LOG_LAMBDA.size)))
     place = kind.reshape(-1) * (seen.arms - 1) + seen.rank
     shape = seen.counts.shape[1], len(others) * (seen.arms - 1)
     times = coo_array((np.ones(len(place)), (seen.participant, place)), shape).tocsr()
-    return np.asarray(times @ table.transpose(0, 2, 1).reshape(-1, len(nodes)) + log_softmax(-0.5 * nodes**2))
-
-
-def _log_lambda() -> Floats:
-    """The nodes of log lambda, (J,): all but a millionth of its standard normal prior lies between the first and the last."""
-    return np.linspace(-_REACH, _REACH, _NODES)
+    return np.asarray(times @ table.transpose(0, 2, 1).reshape(-1, _LOG_LAMBDA.size) + log_softmax(-0.5 * _LOG_LAMBDA**2))
 
 
 def _beta_weights(successes: Floats, failures: Floats, points: Floats, lengths: Floats) -> Floats:

@@ -33,6 +33,7 @@ from ..models.base import LikelihoodModel
 from ..models.evidence import log_likelihoods, require_likelihoods
 from ..models.logsumexp import logsumexp
 from ..models.simulation import Simulations
+from ..priors import on_normal_scale
 from ..question import Question
 from ..tasks.base import Task
 from .estimate import Floats, Pointwise
@@ -104,13 +105,13 @@ def information_between(
     """
     sampler = _Sampler(task, question, simulations, rng, proposal, draws)
     models, prior, failed = simulations.model, question.prior, len(simulations.failures)
-    given = [sampler.given(with_truth) for with_truth in (False, True)]
     evidence = [sampler.evidences(with_truth) for with_truth in (False, True)]
+    given = [sampler.given(part, with_truth) for part, with_truth in zip(evidence, (False, True), strict=True)]
     marginal = [logsumexp(part + question.log_prior, axis=1) for part in evidence]
     correct = (evidence[0] + question.log_prior).argmax(1) == models if question.about_models else None
     luck = sampler.luck(evidence[0])
     lower = Pointwise(given[0] - marginal[1], models, prior, "lower bound", None, correct, failed, luck)
-    return Between(lower, Pointwise(given[1] - marginal[0], models, prior, "upper bound", None, correct, failed, luck), evidence[0])
+    return Between(lower, replace(lower, values=given[1] - marginal[0], kind="upper bound"), evidence[0])
 
 
 class _Sampler:
@@ -143,10 +144,9 @@ class _Sampler:
             columns[m][chosen] = np.logaddexp(rest, self._at_truth[chosen])
         return np.asarray(np.stack(columns, axis=1) - np.log(self.draws))
 
-    def given(self, with_truth: bool) -> Floats:
-        """log of the estimates of p(y | v), (N,)."""
-        people = np.arange(len(self.simulations))
-        values = self.evidences(with_truth)[people, self.simulations.model]
+    def given(self, evidence: Floats, with_truth: bool) -> Floats:
+        """log of the estimates of p(y | v), (N,), from those of p(y | m), (N, M)."""
+        values = evidence[np.arange(len(evidence)), self.simulations.model]
         for m, model in enumerate(self.models):
             asked, chosen = self.question.parameters(m), np.flatnonzero(self.simulations.model == m)
             if asked and len(chosen):
@@ -175,9 +175,8 @@ class _Sampler:
         truth = part.truth(m)
         draws = 1 if len(asked) == len(model.parameters) else self.nuisance_draws
         z = self.rng.standard_normal((draws, len(chosen), len(model.parameters)))
-        for p, (name, prior) in enumerate(model.parameters.items()):
-            if with_truth and name not in asked:
-                z[0, :, p] = prior.to_normal(truth[name])
+        if with_truth:
+            z[0] = on_normal_scale(model.parameters, truth, len(chosen))
         log_likelihood = self._likelihoods(model, part, z, {name: truth[name] for name in asked})
         return np.asarray(logsumexp(log_likelihood, axis=0) - np.log(draws))
 

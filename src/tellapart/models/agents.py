@@ -28,7 +28,7 @@ import sys
 import warnings
 from contextlib import suppress
 from dataclasses import field, make_dataclass
-from typing import Any, Callable, ClassVar, Mapping, Sequence
+from typing import Any, Callable, ClassVar, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,6 @@ class NotCompiled(UserWarning):
 class Agent(Model):
     """A model made from a class by `agent`; the annotated attributes of the class are its options."""
 
-    parameters: ClassVar[Mapping[str, Prior]]
     roles: ClassVar[Roles]
 
     @property
@@ -93,9 +92,7 @@ class Agent(Model):
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         """One participant in plain Python. It does what it does in a compiled batch in which it has the seed that `rng` was made with."""
-        seed, done = _seed_of(rng), task.nothing(1)
-        draw = _outcomes_of(task, self.at(task).rules, design, done, seed, rng)
-        _play(self.live(parameters, task, seed), done, design, task.lengths(design[None])[0], 0, draw)
+        done = self._played(parameters, task.nothing(1), design, range(task.blocks), rng, task)
         return {"mask": done.mask[0], **{name: values[0] for name, values in done.fields.items()}}
 
     def go_on(
@@ -141,11 +138,20 @@ class Agent(Model):
         self, parameters: Mapping[str, float], behavior: Behavior, design: Floats, block: int, rng: np.random.Generator, task: Task
     ) -> Behavior:
         """The same for one participant (1, B, T), in plain Python; with the seed that `rng` was made with, as for `simulate_one`."""
-        seed, done = _seed_of(rng), behavior.until(block)
-        draw = _outcomes_of(task, self.at(task).rules, design, done, seed, rng)
+        return self._played(parameters, behavior, design, range(block, block + 1), rng, task)
+
+    def _played(
+        self, parameters: Mapping[str, float], behavior: Behavior, design: Floats, blocks: range, rng: np.random.Generator, task: Task
+    ) -> Behavior:
+        """What one participant (1, B, T) does in some blocks after what was recorded before them, in plain Python."""
+        seed, done = _seed_of(rng), behavior.until(blocks.start)
+        draw, person = _outcomes_of(task, self.at(task).rules, design, done, seed, rng), self.live(parameters, task, seed)
         before = 0 if self.resets else behavior.shape[2]  # an agent that begins anew need not be told of earlier blocks; the rules are
-        lengths = [*[before] * block, task.lengths(design[None])[0, block]]
-        _play(self.live(parameters, task, seed), done, design, lengths, block, draw)
+        lengths = [before] * blocks.start + task.lengths(design[None])[0, blocks.start : blocks.stop].tolist()
+        for at in _followed(person, done, design, lengths):
+            if at[1] in blocks:
+                responses = person.respond()
+                done.record(at, {**responses, **draw(*at[1:], responses)})
         return done
 
     def live(self, parameters: Mapping[str, float], task: Task, seed: int = 0) -> LiveParticipant:
@@ -186,49 +192,40 @@ class LikelihoodAgent(Agent, LikelihoodModel):
         A trial that was not recorded gets the probabilities that it would have had: the first of them in a block is what comes next.
         """
         theta, shares = theta_of(self, parameters, len(task.check(behavior))), np.zeros((*behavior.shape, int(numbers_of(task)[0])))
-        for i, block, trial in np.ndindex(behavior.shape):
-            if block == trial == 0:
-                person = self.live(dict(zip(self.parameters, theta[i], strict=True)), task)
-            if trial == 0:
-                person.begin(designs[i, block])
-            shares[i, block, trial] = person.probabilities()
-            if behavior.mask[i, block, trial]:
-                now = {name: values[i, block, trial] for name, values in behavior.fields.items()}
-                person.learn(now, now)
+        for i in range(len(behavior)):
+            person = self.live(dict(zip(self.parameters, theta[i], strict=True)), task)
+            for at in _followed(person, behavior[i], designs[i]):
+                shares[i][at[1:]] = person.probabilities()
         return shares
 
     def _replayed(self, theta: Floats, behavior: Behavior, design: Floats, task: Task) -> float:
         """log p of one participant's responses, in plain Python."""
-        person, (_, blocks, trials) = self.live(dict(zip(self.parameters, theta, strict=True)), task), behavior.shape
-        return _play(person, behavior, design, [trials] * blocks, blocks)
+        person, total = self.live(dict(zip(self.parameters, theta, strict=True)), task), 0.0
+        for at in _followed(person, behavior, design):
+            if behavior.mask[at]:
+                total += person.log_probability({name: values[at] for name, values in behavior.fields.items()})
+        return total
 
 
 _MADE: dict[Any, AtTask] = {}
 
 
-def _play(
-    person: LiveParticipant, behavior: Behavior, design: Floats, lengths: Sequence[int], given: int, draw: Callable[..., Any] | None = None
-) -> float:
-    """What `play` of `kernel.py` is for many, for one in plain Python: it responds from block `given` on, which is written into
-    `behavior` (1, B, T); the blocks before it are recorded, and their log probability is what comes back.
+def _followed(
+    person: LiveParticipant, behavior: Behavior, design: Floats, lengths: Sequence[int] | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """Take one participant through its trials: each place in `behavior` (1, B, T), then the participant learns what is recorded there.
 
     Arguments:
-        lengths: Trials of each block.
-        draw: What responses lead to, see `_outcomes_of`.
+        lengths: Trials of each block; all of `behavior` if not given.
     """
-    total = 0.0
-    for block, length in enumerate(lengths):
+    for block, length in enumerate(lengths or [behavior.shape[2]] * behavior.shape[1]):
         person.begin(design[block])
         for trial in range(length):
             at = 0, block, trial
-            if block >= given and draw is not None:
-                responses = person.respond()
-                behavior.record(at, {**responses, **draw(block, trial, responses)})
+            yield at
             if behavior.mask[at]:
                 now = {name: values[at] for name, values in behavior.fields.items()}
-                total += person.log_probability(now) if block < given else 0.0
                 person.learn(now, now)
-    return total
 
 
 def _seed_of(rng: np.random.Generator) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 from functools import cached_property
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class AtTask:
         self._values = [*(f"theta[{p}]" for p in range(len(roles.parameters))), *(f"option_{name}" for name in options)]
         self._returns_state, self._one_share = True, False
         self._call_each_once()
-        self.plain = self._functions({f"user_{role}": function for role, function in roles.functions.items()})
+        self.plain = self._functions()
         """The functions as the interpreter runs them."""
 
     @property
@@ -82,7 +82,7 @@ class AtTask:
 
     @cached_property
     def _compiled(self) -> Kernel | str:
-        functions = self._functions({f"user_{role}": jitted(function) for role, function in self.roles.functions.items()})
+        functions = self._functions(jitted)
         try:
             return Kernel({**functions, "pays": self.rules or nothing}, self.task.responses[0].dtype)
         except Exception as error:
@@ -96,9 +96,9 @@ class AtTask:
         told = f"the state begins as {kinds[1]} and goes on as {kinds[2]}; let `start` give what `learn` gives, 0.0 and not 0"
         return f"{self.roles.where('learn')}: {told}"
 
-    def _functions(self, users: Mapping[str, Any]) -> dict[str, Any]:
-        """The functions that `kernel.py` names, around those that the user wrote."""
-        names = {**self._names, **users}
+    def _functions(self, form: Callable[[Any], Any] = lambda function: function) -> dict[str, Any]:
+        """The functions that `kernel.py` names, around those that the user wrote, in a form of theirs."""
+        names = self._names | {f"user_{role}": form(function) for role, function in self.roles.functions.items()}
         exec(compile(self._source(), f"{WRITTEN}{self.roles.name}>", "exec"), names)  # text of our own: see below
         return {**{name: names[name] for name in MADE}, "returns": self._returns_state, "resets": self.roles.resets}
 
@@ -128,7 +128,7 @@ class AtTask:
         """Does `learn` return the state, or change it where it is? Does `choose` give one probability, or one for each category?"""
         design = np.asarray(self.task.baseline(1, np.random.default_rng(0)), dtype=np.float64)[0, 0]
         numbers, stream, outcome = numbers_of(self.task), np.ones(1, np.uint64), np.zeros(len(self.task.outcomes))
-        plain = self._functions({f"user_{role}": function for role, function in self.roles.functions.items()})
+        plain = self._functions()
         try:
             with np.errstate(all="ignore"):
                 state = plain["begin"](self._middle, design, 0, numbers, stream)

@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .base import Floats
 
 FIRST, SECOND = 4.0, 5.0
 """The z beyond which a difference is suspected, and beyond which it is confirmed: exp(-8) * 2 exp(-12.5) = 2.5 * 10^-9."""

@@ -15,7 +15,7 @@ References:
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence, TypeGuard
+from typing import Sequence, TypeGuard
 
 import numpy as np
 
@@ -102,16 +102,12 @@ def log_likelihoods(model: LikelihoodModel, theta: Parameters, behavior: Behavio
         with np.errstate(invalid="ignore"):
             log_p = np.asarray(model.log_likelihood(values, behavior[who], designs[who], task))
         if np.isnan(log_p).any():
-            _refuse(model, {name: float(of[np.isnan(log_p).argmax()]) for name, of in values.items()})
+            where = {name: float(of[np.isnan(log_p).argmax()]) for name, of in values.items()}
+            raise ModelError(
+                f"The likelihood of '{model.name}' is no number at parameters that its priors allow.",
+                expected="a number, or -inf for what cannot happen",
+                got=f"nan at {where}",
+                fix="let the priors allow only what the model can use: probabilities between 0 and 1, scales above 0",
+            )
         columns[:, part] = log_p.reshape(n, -1)
     return columns
-
-
-def _refuse(model: LikelihoodModel, parameters: Mapping[str, float]) -> None:
-    """Say where a likelihood is no number."""
-    raise ModelError(
-        f"The likelihood of '{model.name}' is no number at parameters that its priors allow.",
-        expected="a number, or -inf for what cannot happen",
-        got=f"nan at {dict(parameters)}",
-        fix="let the priors allow only what the model can use: probabilities between 0 and 1, scales above 0",
-    )

@@ -108,7 +108,8 @@ def attempt(
         failures[i] = result
         if len(failures) == most:
             break
-    if not failures and _two_fail(model, parameters, designs, int(rng.integers(2**53)), task):
+    two = {name: values[:2] for name, values in parameters.items()}  # if these do not fail, it was bad luck and not the size of the batch
+    if not failures and isinstance(_alone(model, two, designs[:2], int(rng.integers(2**53)), task), Failure):
         raise ModelError(
             f"The model '{model.name}' fails with {len(designs)} participants at once, but with none of them alone.",
             where=line_of(error),
@@ -199,12 +200,6 @@ def _tried(model: Model, parameters: Parameters, designs: Floats, rng: np.random
         raise
     except Exception as error:
         return behavior, error
-
-
-def _two_fail(model: Model, parameters: Parameters, designs: Floats, seed: int, task: Task) -> bool:
-    """Do two at once fail? If not, a batch of which nobody fails alone failed by bad luck, and not by its size."""
-    two = {name: values[:2] for name, values in parameters.items()}
-    return isinstance(_alone(model, two, designs[:2], seed, task), Failure)
 
 
 def _alone(model: Model, parameters: Parameters, design: Floats, seed: int, task: Task) -> Behavior | Failure:

@@ -75,7 +75,11 @@ class LiveParticipant:
         theta, state, *rest = self._now
         value = float(self._call("log_p", theta, state, self._response(responses), *rest))
         if np.isnan(value):
-            self._refuse_density(responses)
+            if "choose" in self._agent.roles.functions:
+                self.probabilities()  # which says what is wrong with them
+            what, where = f"The function 'log_density' of '{self._agent.name}' gives no number.", self._agent.roles.where("log_density")
+            got = f"nan for {dict(responses)}, parameters {dict(zip(self._agent.parameters, self._theta.tolist(), strict=True))}"
+            raise ModelError(what, where=where, expected="a number, or -np.inf for what cannot happen", got=got)
         return value
 
     def learn(self, responses: Mapping[str, Any], outcomes: Mapping[str, Any]) -> None:
@@ -115,14 +119,6 @@ class LiveParticipant:
         if not self._functions["valid"](value, self._numbers):
             raise ModelError(f"'{self._agent.name}' is told of a '{field.name}' that there is not.", expected=field.allowed, got=value)
         return self._functions["read"](value)
-
-    def _refuse_density(self, responses: Mapping[str, Any]) -> None:
-        """Say what is wrong where a response has no probability."""
-        if "choose" in self._agent.roles.functions:
-            self.probabilities()
-        what, where = f"The function 'log_density' of '{self._agent.name}' gives no number.", self._agent.roles.where("log_density")
-        got = f"nan for {dict(responses)}, parameters {dict(zip(self._agent.parameters, self._theta.tolist(), strict=True))}"
-        raise ModelError(what, where=where, expected="a number, or -np.inf for what cannot happen", got=got)
 
     def _impossible(self, shares: Floats) -> ModelError:
         """What is wrong with probabilities, and the line that returned them."""

@@ -102,7 +102,6 @@ class _FunctionOfOne(ParticipantModel):
     """A model made from a function of one participant."""
 
     function: ClassVar[Callable[..., Any]]
-    parameters: ClassVar[Mapping[str, Prior]]
 
     def simulate_one(self, parameters: Mapping[str, float], design: Floats, rng: np.random.Generator, task: Task) -> Mapping[str, Any]:
         result: Mapping[str, Any] = type(self).function(parameters, design, rng, task, **options_of(self))
@@ -113,7 +112,6 @@ class _FunctionOfAll(Model):
     """A model made from a function of N participants."""
 
     function: ClassVar[Callable[..., Any]]
-    parameters: ClassVar[Mapping[str, Prior]]
 
     def simulate(self, parameters: Parameters, designs: Floats, rng: np.random.Generator, task: Task) -> Behavior:
         result = type(self).function(self.check_parameters(parameters), designs, rng, task, **options_of(self))

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Mapping
 
-import numpy as np
-
 from ..errors import ModelError, nearest
 from ..tasks.base import Task
 from .kernel import settings_of
@@ -78,8 +76,8 @@ class Roles:
 
     def _known(self, role: str, task: Task) -> dict[str, str]:
         """What a function may ask for, in the loop's own names."""
-        settings = {name: (i, value) for i, (name, value) in enumerate(settings_of(task).items(), 1)}
-        known = {name: _whole(f"numbers[{i}]", not isinstance(value, (float, np.floating))) for name, (i, value) in settings.items()}
+        settings = enumerate(settings_of(task).items(), 1)
+        known = {name: _whole(f"numbers[{i}]", not isinstance(value, float)) for i, (name, value) in settings}
         known |= _shown(task, not task.design_acts_through_data)
         if role in ("log_density", "learn"):
             known |= {f.name: "response" for f in task.responses}

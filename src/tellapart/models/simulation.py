@@ -212,15 +212,10 @@ def most_skipped(n: int) -> int:
 
 
 def stop_unless_skipped(failures: Sequence[Failure], n: int, on_error: OnError) -> None:
-    """Raise if participants failed who are not to be skipped, or too many of `n`."""
+    """Raise if participants failed who are not to be skipped, or more of `n` than can be skipped in good conscience."""
     if failures and on_error == "stop":
         raise failures[0].as_error()
     if len(failures) > most_skipped(n):
-        raise too_many(failures, n)
-
-
-def too_many(failures: Sequence[Failure], n: int) -> ModelError:
-    """More participants failed than can be skipped in good conscience."""
-    first = failures[0].as_error()
-    what = f"{first.what[:-1]}, and in too many others to be skipped: {len(failures)} of {n} so far."
-    return ModelError(what, where=first.where, expected=f"at most {100 * MOST:.0f} %", got=first.got, fix=first.fix)
+        first = failures[0].as_error()
+        what = f"{first.what[:-1]}, and in too many others to be skipped: {len(failures)} of {n} so far."
+        raise ModelError(what, where=first.where, expected=f"at most {100 * MOST:.0f} %", got=first.got, fix=first.fix)

@@ -111,7 +111,7 @@ def parse_prior(text: Any, key: str | None = None) -> Prior:
         numbers = [float(number) for number in match[2].split(",")]
         if needed and len(numbers) != len(needed):
             raise ValueError
-        return kind(tuple(numbers)) if kind is Categorical else kind(*(_whole(n) for n in numbers))
+        return kind(tuple(numbers)) if kind is Categorical else kind(*(int(n) if n.is_integer() else n for n in numbers))
     except ValueError:
         what, shape = f"The numbers of the prior '{match[1]}' are not what it needs.", ", ".join(needed) or "a probability for each level"
         raise ModelError(what, expected=f"{kind.__name__.lower()}({shape})", got=repr(text), key=key) from None
@@ -125,7 +125,3 @@ def format_prior(prior: Prior) -> str:
         raise ModelError("This prior cannot be written to a study file.", expected=", ".join(PRIORS), got=type(prior).__name__)
     numbers = prior.probabilities if isinstance(prior, Categorical) else vars(prior).values()
     return f"{type(prior).__name__.lower()}({', '.join(map(repr, numbers))})"
-
-
-def _whole(number: float) -> float | int:
-    return int(number) if number.is_integer() else number

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..behavior import Behavior, Field
+from ..behavior import Behavior
 from ..errors import DataError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Environment(ABC):
         """What a field held in the earlier trials of the present block, (N, t)."""
         return self._recorded.fields[name][:, self.block, : self.trial]
 
-    def step(self, responses: Mapping[str, ArrayLike], missed: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
+    def step(self, responses: Mapping[str, ArrayLike], missed: ArrayLike = False) -> dict[str, NDArray[Any]]:
         """Play the present trial and go on to the next.
 
         Arguments:
@@ -82,15 +82,14 @@ class Environment(ABC):
         """
         if self.done:
             raise DataError("The experiment is over: there is no further trial.", expected=f"at most {self.task.blocks} blocks")
-        given = self._checked(responses, np.zeros(len(self.designs), bool) if missed is None else np.asarray(missed, bool))
+        given = self._checked(responses, np.asarray(missed, bool))
         outcomes = self.draw(given)
         self.follow(given, outcomes, missed)
         return outcomes
 
-    def follow(self, responses: Values, outcomes: Values, missed: ArrayLike | None = None) -> None:
+    def follow(self, responses: Values, outcomes: Values, missed: ArrayLike = False) -> None:
         """Record a trial whose outcomes are known already, and go on to the next."""
-        at, played = np.s_[:, self.block, self.trial], self.trial < self.lengths[:, self.block]
-        played = played if missed is None else played & ~np.asarray(missed, bool)
+        at, played = np.s_[:, self.block, self.trial], (self.trial < self.lengths[:, self.block]) & ~np.asarray(missed, bool)
         for name, values in {**responses, **outcomes}.items():
             self._recorded.fields[name][at] = np.where(played, values, 0)
         self._recorded.mask[at], self.missed = played, ~played
@@ -101,14 +100,8 @@ class Environment(ABC):
 
     def save(self) -> dict[str, Any]:
         """All that is needed to go on, as JSON can hold it."""
-        return {
-            "block": self.block,
-            "trial": self.trial,
-            "rng": plain(self.rng.bit_generator.state),
-            "fields": plain(self._recorded.fields),
-            "mask": plain(self._recorded.mask),
-            "state": plain(self.state),
-        }
+        kept = {"rng": self.rng.bit_generator.state, "fields": self._recorded.fields, "mask": self._recorded.mask, "state": self.state}
+        return {"block": self.block, "trial": self.trial, **plain(kept)}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `save` gave."""
@@ -119,22 +112,19 @@ class Environment(ABC):
         self.state = {name: np.array(values) for name, values in saved["state"].items()}
 
     def _checked(self, responses: Mapping[str, ArrayLike], missed: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-        expected = self.task.responses
-        if sorted(responses) != sorted(f.name for f in expected):
-            wanted, got = ", ".join(f.name for f in expected), ", ".join(responses)
-            raise DataError("These are not the responses of the task.", where=self._place(), expected=wanted, got=got)
-        return {f.name: self._allowed(f, np.asarray(responses[f.name]), missed) for f in expected}
-
-    def _allowed(self, field: Field, values: NDArray[Any], missed: NDArray[np.bool_]) -> NDArray[Any]:
-        values = np.broadcast_to(values, (len(self.designs),))
-        wrong = ~missed & ~field.allows(values)
-        if wrong.any():
-            got = f"{values[wrong][0]} from participant {int(np.argmax(wrong))}"
-            raise DataError(f"This is no '{field.name}'.", where=self._place(), expected=field.allowed, got=got)
-        return np.where(missed, 0, values).astype(field.dtype)
-
-    def _place(self) -> str:
-        return f"block {self.block}, trial {self.trial} (counted from 0)"
+        names, where = [f.name for f in self.task.responses], f"block {self.block}, trial {self.trial} (counted from 0)"
+        if sorted(responses) != sorted(names):
+            expected, got = ", ".join(names), ", ".join(responses)
+            raise DataError("These are not the responses of the task.", where=where, expected=expected, got=got)
+        given = {}
+        for field in self.task.responses:
+            values = np.broadcast_to(responses[field.name], (len(self.designs),))
+            wrong = ~missed & ~field.allows(values)
+            if wrong.any():
+                got = f"{values[wrong][0]} from participant {int(np.argmax(wrong))}"
+                raise DataError(f"This is no '{field.name}'.", where=where, expected=field.allowed, got=got)
+            given[field.name] = np.where(missed, 0, values).astype(field.dtype)
+        return given
 
 
 class NoOutcomes(Environment):

@@ -157,22 +157,16 @@ def _check_json(shown: Any, expected: str) -> None:
 
 def screen_of(task: Task) -> Screen:
     """The screen of a task that declares none: its only response as buttons or a number, above it the values of the block's design."""
-    response = Screen().field_of(task)
-    values = None if task.design_acts_through_data else _values_of(task)
-    if response.kind in ("categorical", "binary"):
-        labels = response.labels or (("no", "yes") if response.kind == "binary" else ())
-        return Screen("choice", options=labels, stimuli=values)
-    return Screen("number", answer="number", stimuli=values)
-
-
-def _values_of(task: Task) -> Callable[[Floats, int, np.random.Generator], list[Stimulus]]:
-    """Show the design variables of a block by name."""
     from .text import format_design
 
-    space = task.design_space
+    response, space = Screen().field_of(task), task.design_space
 
-    def stimuli(row: Floats, trials: int, rng: np.random.Generator) -> list[Stimulus]:
+    def by_name(row: Floats, trials: int, rng: np.random.Generator) -> list[Stimulus]:
         values = format_design(space, row[None]).split(",")
         return [{"lines": [f"{name}: {value}" for name, value in zip(space.names, values, strict=True)]}] * trials
 
-    return stimuli
+    stimuli = None if task.design_acts_through_data else by_name
+    if response.kind in ("categorical", "binary"):
+        labels = response.labels or (("no", "yes") if response.kind == "binary" else ())
+        return Screen("choice", options=labels, stimuli=stimuli)
+    return Screen("number", answer="number", stimuli=stimuli)

@@ -43,9 +43,8 @@ class Symmetry:
         designs = np.sort(designs, axis=-1) if self.columns else designs
         if not self.blocks:
             return designs
-        flat = designs.reshape(-1, *designs.shape[-2:])
-        ordered = [design[np.lexsort(design.T[::-1])] for design in flat]
-        return np.stack(ordered).reshape(designs.shape) if len(flat) else designs
+        order = np.lexsort(np.moveaxis(designs, -1, 0)[::-1])  # by the last key first
+        return np.take_along_axis(designs, order[..., None], -2)
 
 
 @dataclass(frozen=True)
@@ -157,15 +156,10 @@ class DesignSpace:
 
     def check(self, design: ArrayLike) -> Floats:
         """`design` as an array (B, V), or a `DesignError` that says what is wrong with it."""
-        blocks, count = self.shape
-        whole = f"{counted(blocks, 'block')} of {counted(count, 'number')}"
-        try:
-            array = np.asarray(design, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise self._mistake("is not an array of numbers", whole, repr(design)[:80]) from None
+        array, (blocks, count) = self._numbers(design), self.shape
         if array.ndim != 2 or array.shape[0] != blocks:
             got = counted(array.shape[0], "block") if array.ndim == 2 else f"an array of shape {array.shape}"
-            raise self._mistake("has the wrong number of blocks", whole, got)
+            raise self._mistake("has the wrong number of blocks", self._whole, got)
         if array.shape[1] != count:
             expected = f"{counted(count, 'value')} in each block ({', '.join(self.names)})"
             raise self._mistake("has the wrong number of values in a block", expected, f"{counted(array.shape[1], 'value')} in each block")
@@ -178,19 +172,16 @@ class DesignSpace:
 
     def check_many(self, designs: ArrayLike, n: int) -> Floats:
         """One design (B, V) for all, or one for each participant (N, B, V), as an array (N, B, V)."""
-        if _depth(designs) != 3:
-            return np.broadcast_to(self.check(designs), (n, *self.shape))
-        array = np.asarray(designs, dtype=np.float64)
+        array = self._numbers(designs)
+        if array.ndim != 3:
+            return np.broadcast_to(self.check(array), (n, *self.shape))
         if array.shape != (n, *self.shape):
             expected, got = f"{(n, *self.shape)}", str(array.shape)
             raise DesignError("There must be one design for all participants, or one for each.", expected=expected, got=got)
         allowed = self._allowed(array)
         if not allowed.all():
             self.check(array[int(np.argmax(~allowed.all(axis=(1, 2))))])
-        for constraint in self.constraints:
-            distance = self._distance(constraint.repair(array), array)
-            if distance.max(initial=0.0) > _ROUNDING:
-                self.check(array[int(distance.max((1, 2)).argmax())])
+        self._obeying(array)
         return array
 
     def canonical(self, designs: ArrayLike) -> Floats:
@@ -199,10 +190,8 @@ class DesignSpace:
 
     def repair(self, designs: Floats) -> Floats:
         """The designs nearby that lie in the space: within ranges, whole where they must be, all constraints obeyed; (..., B, V)."""
-        designs = np.clip(designs, self.low, self.high)
-        for i, variable in enumerate(self.variables):
-            if variable.discrete:
-                designs[..., i] = np.round(designs[..., i])
+        designs, discrete = np.clip(designs, self.low, self.high), [variable.discrete for variable in self.variables]
+        designs[..., discrete] = np.round(designs[..., discrete])
         for constraint in self.constraints:
             designs = constraint.repair(designs)
         return designs
@@ -211,32 +200,34 @@ class DesignSpace:
         """Which values lie in their ranges, (..., B, V)."""
         return np.stack([v.allows(designs[..., i]) for i, v in enumerate(self.variables)], axis=-1)
 
-    def _distance(self, one: Floats, other: Floats) -> Floats:
-        """How far designs are apart, as shares of the ranges, (..., B, V)."""
-        return np.asarray(np.abs(one - other) / (self.high - self.low))
-
-    def _obeying(self, array: Floats) -> Floats:
-        """`array` (B, V), or the design within rounding of it, if all constraints hold; else a `DesignError`."""
+    def _obeying(self, designs: Floats) -> Floats:
+        """Designs (..., B, V), or those within rounding of them, if all constraints hold; else a `DesignError`."""
         from .text import format_design
 
         for constraint in self.constraints:
-            repaired = constraint.repair(array)
-            if self._distance(repaired, array).max() > _ROUNDING:
-                fix = f'the nearest that does not: "{format_design(self, self.repair(array))}"'
-                got = format_design(self, array)
+            repaired = constraint.repair(designs)
+            distance = (np.abs(repaired - designs) / (self.high - self.low)).max((-2, -1))
+            if (distance > _ROUNDING).any():
+                worst = designs.reshape(-1, *self.shape)[distance.argmax()]
+                fix, got = f'the nearest that does not: "{format_design(self, self.repair(worst))}"', format_design(self, worst)
                 raise DesignError("The design breaks a rule of the task.", expected=constraint.words, got=got, fix=fix)
-            array = repaired
-        return array
+            designs = repaired
+        return designs
+
+    def _numbers(self, designs: ArrayLike) -> Floats:
+        """`designs` as an array of whatever shape, or a `DesignError` if they are none."""
+        try:
+            return np.asarray(designs, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._mistake("is not an array of numbers", self._whole, repr(designs)[:80]) from None
+
+    @property
+    def _whole(self) -> str:
+        """What a design is made of, in words."""
+        blocks, count = self.shape
+        return f"{counted(blocks, 'block')} of {counted(count, 'number')}"
 
     def _mistake(self, what: str, expected: str, got: str, where: str | None = None) -> DesignError:
         from .text import hint
 
         return DesignError(f"The design {what}.", where=where, expected=expected, got=got, fix=hint(self))
-
-
-def _depth(designs: ArrayLike) -> int:
-    """The number of axes of `designs`; 0 if it is no array of numbers."""
-    try:
-        return np.ndim(np.asarray(designs, dtype=np.float64))
-    except (TypeError, ValueError):
-        return 0

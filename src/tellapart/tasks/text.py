@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import DesignError
 from .scaling import from_unit
-from .space import DesignSpace, Floats, Variable
+from .space import DesignSpace, Floats
 
 
 def parse_design(space: DesignSpace, text: str) -> Floats:
@@ -50,13 +50,9 @@ def hint(space: DesignSpace) -> str:
     return f'write it as "{example_design(space)}"'
 
 
-def _parse_block(space: DesignSpace, values: Sequence[str]) -> list[float]:
-    known = [*space.variables, *[space.variables[-1]] * len(values)]
-    return [_parse_value(variable, value.strip()) for variable, value in zip(known, values, strict=False)]
-
-
-def _parse_value(variable: Variable, word: str) -> float:
-    return float(variable.categories.index(word)) if word in variable.categories else float(word)
+def _parse_block(space: DesignSpace, words: Sequence[str]) -> list[float]:
+    categories = [variable.categories for variable in [*space.variables, *[space.variables[-1]] * len(words)]]
+    return [float(names.index(word) if word in names else word) for names, word in zip(categories, map(str.strip, words), strict=False)]
 
 
 def _format_value(space: DesignSpace, value: float, place: int) -> str:
