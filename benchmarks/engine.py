@@ -60,7 +60,10 @@ def result_of(what: str, estimator: str) -> ta.DesignResult:
     folder = STUDIES / ("discriminate" if what == "discriminate" else f"estimate-{what}")
     study = further[what] if what in further else ta.Study.from_file(folder)
     if estimator != "posterior":
-        return ta.find_design(replace(study, search=replace(study.search, estimator=find_part("estimator", estimator))))
+        search, asked = replace(study.search, estimator=find_part("estimator", estimator)), study.question
+        return ta.find_design(
+            ta.Study(study.task, study.models, study.goal, asked.prior, asked.about, search=search, seed=study.seed, name=study.name)
+        )
     return ta.find_design(study, None if what in further else folder / "run")
 
 

@@ -219,6 +219,22 @@ def test_the_loss_is_that_of_the_posterior_and_its_gradient_also_that_of_laws_an
         assert one is None or torch.allclose(one, other, atol=1e-6)
 
 
+def test_laws_read_a_block_of_each_participant_before_a_second_of_anybody():
+    torch.manual_seed(4)
+    made = ta.LikelihoodEstimator(ONE, ta.SequenceEncoder(NoisyReadings(3, 2), 16, 16, 4, 1, 1, 8))
+    batch = made.simulate(np.ones((3, 1)), 4, np.random.default_rng(1))
+    for share, pairs in ((0.25, [(0, 0), (1, 1), (2, 2)]), (0.5, [(0, 0), (1, 1), (2, 2), (3, 0), (0, 1), (1, 2)])):
+        made.read = share
+        read = made._read(batch)
+        assert read.inputs.shape[:3] == (len(pairs), 1, 2)
+        for row, (who, block) in enumerate(pairs):
+            assert torch.equal(read.inputs[row, 0], batch.inputs[who, block])
+            assert torch.equal(read.v[row], batch.v[who])
+    made.read = 1.0
+    everything = made._read(batch).inputs.flatten(1).sum(1).sort().values
+    assert torch.allclose(everything, batch.inputs.flatten(0, 1).flatten(1).sum(1).sort().values)
+
+
 @pytest.mark.parametrize("question", [ONE, BOTH, NUISANCE])
 def test_a_prior_of_which_a_share_cannot_be_simulated_is_denser(question):
     made = estimator(question)

@@ -56,7 +56,7 @@ QUESTION = ta.Question((Repeater(), Chance()), "discriminate")
 @pytest.fixture(autouse=True)
 def few_to_judge_by(monkeypatch):
     monkeypatch.setattr("tellapart.groups.refine.MEASURED", 200)
-    monkeypatch.setattr("tellapart.estimators.likelihood.JUDGES", 128)
+    monkeypatch.setattr("tellapart.estimators.likelihood.JUDGES", 256)
 
 
 def untrained(kind=ta.PosteriorEstimator):
@@ -119,7 +119,7 @@ def test_one_that_has_a_law_is_judged_by_its_own_answers(people):
     network = untrained(ta.LikelihoodEstimator)
     network.trust.fill_(1.0)
     with torch.no_grad():
-        network.law.score.weight.mul_(300.0)
+        network.law.score.weight.mul_(3000.0)
     refined = refine(network, behavior, designs, steps=2)
     assert refined.before < -0.5
 

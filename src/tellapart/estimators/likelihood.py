@@ -60,7 +60,7 @@ CLEARLY = 2.0
 """Standard errors, of a paired difference, from which on one bound is clearly better than another."""
 
 READ = 0.25
-"""The share of a batch whose trials laws learn from, beside a posterior that learns from all of it: each participant has many of them."""
+"""The share of a batch's blocks that laws learn from, beside a posterior that learns from all of it: each participant has many trials."""
 
 
 class LikelihoodEstimator(Estimator):
@@ -78,7 +78,7 @@ class LikelihoodEstimator(Estimator):
     def __init__(self, question: Question, encoder: Encoder, laws: int = 1) -> None:
         trials = Trials(encoder)
         super().__init__(question, trials)
-        self.proposals, self.read = DRAWS, READ  # L; the share of a batch whose trials the law learns from
+        self.proposals, self.read = DRAWS, READ  # L; the share of a batch that the law learns from
         self.posterior = PosteriorEstimator(question, trials)
         del self.posterior.encoder
         self.posterior.__dict__["encoder"] = trials  # the same encoder, among whose weights it counts once
@@ -139,10 +139,17 @@ class LikelihoodEstimator(Estimator):
         for m, chosen in batch.by_model():
             if f"{m}" in self.nuisance:
                 rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
-        read = batch[: math.ceil(self.read * len(batch))]  # the first of a batch are of all models, as all of it is
+        read = self._read(batch)
         log_p = self.law(read.inputs, read.v, read.model)
         rest = rest - log_p.sum() / read.inputs[..., -1].sum().clamp(min=1.0)
         return loss + rest - rest.detach()
+
+    def _read(self, batch: Batch) -> Batch:
+        """The share of all blocks that laws learn from: of as many participants as there are, since each has parameters of its own."""
+        n, blocks = batch.inputs.shape[:2]
+        each = torch.arange(math.ceil(self.read * n * blocks), device=batch.inputs.device)
+        who, turn = each % n, each // n
+        return replace(batch[who], inputs=batch.inputs[who, (who + turn) % blocks, None])
 
     def settle(self, further: Callable[[], Batch]) -> None:
         """Choose b: an equal say for all, unless another one, or having laws alone rather than none, is clearly better."""

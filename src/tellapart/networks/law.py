@@ -3,12 +3,18 @@
     log p(responses | theta) = sum over trials of log p(responses of the trial | all that came before it, theta)
 
 Each trial of each simulated participant is an example, so that far fewer participants are needed than for a posterior, of which a
-participant is one example. What a participant carries from trial to trial is a recurrent state that is moved by what happened and by the
-parameters, one for every option with the same weights: values that are learned, a belief about a latent state. Options are described by
-what could be known of them (`Task.options`) and by which they are; the first categorical response is a choice among them. Further
-responses, such as a response time, are given the choice: categories by their probabilities, numbers by a mixture of normal densities on
-the scale of the encoder. Only ratios between parameters matter, so that no scale has to be undone, and the law of outcomes, which is the
-task's, cancels.
+participant is one example. What comes before a trial acts in two ways. It is seen, as the task describes it (`Task.options`) and in traces
+that fade. And it moves a latent state s, one of a few, which nobody sees, as in a hidden Markov model:
+
+    p(choice k | s)     ∝ exp f(k)^T g_s(theta)                     f of what is known of option k before the trial
+    p(s' | s)           ∝ exp h^T r_ss'(theta)                      h of what happened in the trial
+    alpha_s'            = sum over s of alpha_s p(responses | s) p(s' | s)
+
+f and h are learned from histories, g and r from parameters: products of the two are what most theories' rules look like ("with probability
+epsilon, one of those that are not best"), and a history is read once for any number of parameters. States are no claim about the mind:
+they mix what a single softmax cannot say, and theories without a latent state need them too. Further responses, such as a response time,
+are given choice and state: categories by their probabilities, numbers by a mixture of normal densities on the scale of the encoder. Only
+ratios between parameters matter, so that no scale has to be undone, and the law of outcomes, which is the task's, cancels.
 """
 
 from __future__ import annotations
@@ -31,6 +37,9 @@ MIXED = 4
 
 NARROWEST = 0.02
 """Standard deviation of the narrowest of them, on the scale of the encoder."""
+
+TINY = 1e-30
+"""What a probability is at least, relative to the largest, so that it has a logarithm."""
 
 
 class Trials(Encoder):
@@ -102,50 +111,59 @@ class Law(nn.Module):
         parameters: P, of the model that has most.
         models: M.
         width: Of hidden layers.
-        units: Of the state of each option.
+        states: S, among which a participant moves unseen.
+        terms: J, over which a product of what is learned of a history and of parameters sums.
+        traces: Of what happened to each option, each fading at rates of its own.
     """
 
-    def __init__(self, trials: Trials, parameters: int, models: int = 1, width: int = 64, units: int = 24) -> None:
+    def __init__(
+        self, trials: Trials, parameters: int, models: int = 1, width: int = 128, states: int = 6, terms: int = 24, traces: int = 8
+    ) -> None:
         super().__init__()
         self.parameters_count, self.models = parameters, models
-        self.own, self.widths, self.options, self.units = trials.own, trials.widths, trials.options, units
+        self.own, self.widths, self.options, self.states, self.terms = trials.own, trials.widths, trials.options, states, terms
         *rest, outcomes, described, clock = trials.widths[1:]
-        context = clock + trials.extra - 1
         _, others = responses_of(trials.task)
         self.numbers = [categories(f) == 0 for f in others]
-        known = described // self.options + (self.options if self.options > 1 else 0) + context
-        self.theta = nn.Sequential(nn.Linear(parameters + models, width), nn.SiLU())
-        self.begin = nn.Linear(width, units)
-        self.happened = nn.Linear(2 * known + 1 + outcomes + sum(rest), 3 * units)
-        self.by_theta = nn.Linear(width, 3 * units)
-        self.again = nn.Linear(2 * units, 3 * units)
-        self.known, self.state, self.of_theta = nn.Linear(2 * known, width), nn.Linear(2 * units, width), nn.Linear(width, width)
-        self.middle, self.score = nn.Linear(width, width), nn.Linear(width, 1)
+        known = described // self.options + (self.options if self.options > 1 else 0) + clock + trials.extra - 1
+        came = outcomes + sum(rest)
+        self.put = nn.Linear(came, traces)
+        self.fade = nn.Parameter(torch.linspace(0.0, 4.0, traces).repeat(2, 1))  # of options that were chosen, and of the others
+        self.known, self.score = nn.Linear(2 * (known + traces), width), nn.Linear(width, terms)
+        self.happened, self.move = nn.Linear(known + traces + came, width), nn.Linear(width, terms)
+        seen = 4 * parameters + models
+        self.theta = nn.Sequential(nn.Linear(seen, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+        self.by_theta = nn.Linear(seen + width, states + terms * states + terms * states**2)
         given = [width + sum(rest[:i]) for i in range(len(rest))]
         sizes = [3 * MIXED if number else size for number, size in zip(self.numbers, rest, strict=True)]
+        if others:
+            self.taken, self.of_theta = nn.Linear(width, width), nn.Linear(seen + width, states * width)
         heads = [nn.Sequential(nn.Linear(g, width), nn.SiLU(), nn.Linear(width, n)) for g, n in zip(given, sizes, strict=True)]
         self.others = nn.ModuleList(heads)
 
     def forward(self, inputs: Tensor, z: Tensor, model: Tensor) -> Tensor:
         """(..., N) for inputs (N, B, T, F) of `Trials.prepare`, parameters on the normal scale z (..., N, P or fewer), and models (N,)."""
+        n, draws = len(inputs), math.prod(z.shape[:-2])
         seen, mask = inputs[..., self.own :], inputs[..., -1]
         *sizes, _ = self.widths
         chosen, *others, outcomes, described, context = seen[..., :-1].split([*sizes, seen.shape[-1] - 1 - sum(sizes)], dim=-1)
+        came = torch.cat([outcomes, *others], dim=-1)
         known = self._known(described, context)
-        which = nn.functional.one_hot(model, self.models).to(z).expand(*z.shape[:-1], -1)
-        theta = self.theta(torch.cat([nn.functional.pad(z, (0, self.parameters_count - z.shape[-1])), which], dim=-1))
-        states = self._states(known, chosen, torch.cat([outcomes, *others], dim=-1), mask, theta)  # (..., N, B, T, K, U)
-        mean = known.mean(-2, keepdim=True).expand_as(known)
-        hidden = self.known(torch.cat([known, mean], dim=-1)) + self.of_theta(theta)[..., None, None, None, :]
-        hidden = torch.relu(hidden + self.state(_with_mean(states)))
-        hidden = hidden + torch.relu(self.middle(hidden))
-        log_p = torch.zeros((), device=inputs.device)
+        known = torch.cat([known, self._traces(chosen, came, mask)], dim=-1)
+        hidden = torch.relu(self.known(_with_mean(known)))  # (N, B, T, K, W)
+        theta = self._theta(z.reshape(draws, n, z.shape[-1]), model).movedim(0, 1)  # (N, L, W')
+        begin, g, r = self.by_theta(theta).split([self.states, self.terms * self.states, self.terms * self.states**2], dim=-1)
+        log_p = mask.new_zeros(*mask.shape, draws, self.states)
         if self.options > 1:
-            log_p = (torch.log_softmax(self.score(hidden).squeeze(-1), dim=-1) * chosen).sum(-1)
+            score = self._products(self.score(hidden), g)  # (N, B, T, K, L, S)
+            log_p = (torch.log_softmax(score, dim=3) * chosen[..., None, None]).sum(3)
         if others:
-            hidden = (hidden * chosen[..., None]).sum(-2)
-            log_p = log_p + self._of_others(hidden, others)
-        return (log_p * mask).sum((-1, -2))
+            taken = self.taken((hidden * chosen[..., None]).sum(-2))[..., None, None, :]
+            of_theta = self.of_theta(theta).unflatten(-1, (self.states, -1))[:, None, None]
+            log_p = log_p + self._of_others(torch.relu(taken + of_theta), [other[..., None, None, :] for other in others])
+        happened = torch.cat([(known * chosen[..., None]).sum(-2), came], dim=-1)
+        moves = self._products(self.move(torch.relu(self.happened(happened))), r).unflatten(-1, (self.states, self.states))
+        return _filtered(torch.log_softmax(begin, dim=-1), log_p, torch.softmax(moves, dim=-1), mask).T.reshape(z.shape[:-1])
 
     def _known(self, described: Tensor, context: Tensor) -> Tensor:
         """What is known of each option before each trial, (N, B, T, K, F)."""
@@ -155,23 +173,31 @@ class Law(nn.Module):
             parts.append(torch.eye(self.options, device=described.device).expand(*shape, -1))
         return torch.cat(parts, dim=-1)
 
-    def _states(self, known: Tensor, chosen: Tensor, came: Tensor, mask: Tensor, theta: Tensor) -> Tensor:
-        """The state of each option before each trial."""
-        taken = (known * chosen[..., None]).sum(-2, keepdim=True).expand_as(known)  # what was known of the option that was chosen
-        happened = self.happened(torch.cat([known, taken, chosen[..., None], came[..., None, :].expand(*chosen.shape, -1)], dim=-1))
-        blocks, options = chosen.shape[1], chosen.shape[3]
-        theta = theta.unsqueeze(-2).unsqueeze(-2)  # (..., N, 1, 1, W)
-        moved = self.by_theta(theta)
-        state = torch.tanh(self.begin(theta)).expand(*theta.shape[:-3], blocks, options, self.units)
-        happened, recorded, before = happened.unbind(2), mask[..., None, None].unbind(2), []
-        for input, there in zip(happened, recorded, strict=True):
-            before.append(state)
-            a, b = input + moved, self.again(_with_mean(state))
-            gates = torch.sigmoid(a[..., : 2 * self.units] + b[..., : 2 * self.units])
-            update, reset = gates.chunk(2, dim=-1)
-            new = torch.tanh(a[..., 2 * self.units :] + reset * b[..., 2 * self.units :])
-            state = state + there * update * (new - state)
-        return torch.stack(before, dim=-3)
+    def _traces(self, chosen: Tensor, came: Tensor, mask: Tensor) -> Tensor:
+        """What happened to each option, as averages that fade: before each trial, (N, B, T, K, traces)."""
+        put = self.put(came)[..., None, :] * chosen[..., None]
+        of_chosen, of_others = torch.sigmoid(self.fade)
+        keep = torch.where(mask[..., None, None] > 0, torch.where(chosen[..., None] > 0, of_chosen, of_others), 1.0)
+        trace, before = torch.zeros_like(put[:, :, 0]), []
+        for kept, new in zip(keep.unbind(2), put.unbind(2), strict=True):
+            before.append(trace)
+            trace = torch.lerp(new, trace, kept)
+        return torch.stack(before, dim=2)
+
+    def _theta(self, z: Tensor, model: Tensor) -> Tensor:
+        """What is learned of parameters (L, N, P or fewer): as they are, as shares of their prior, and logarithms of the shares."""
+        which = nn.functional.one_hot(model, self.models).to(z).expand(*z.shape[:-1], -1)
+        z = nn.functional.pad(z, (0, self.parameters_count - z.shape[-1]))
+        shares = [torch.special.ndtr(z), 0.5 * torch.special.log_ndtr(z), 0.5 * torch.special.log_ndtr(-z)]
+        seen = torch.cat([z, *shares, which], dim=-1)
+        return torch.cat([seen, self.theta(seen)], dim=-1)
+
+    def _products(self, history: Tensor, theta: Tensor) -> Tensor:
+        """Of a history (N, ..., J) and parameters (N, L, J * D): sums over J, (N, ..., L, D)."""
+        n, draws = theta.shape[:2]
+        by_term = theta.unflatten(-1, (self.terms, -1)).transpose(1, 2)  # (N, J, L, D)
+        products = history.reshape(n, -1, self.terms) @ by_term.flatten(2) / math.sqrt(self.terms)
+        return products.reshape(*history.shape[:-1], draws, -1)
 
     def _of_others(self, hidden: Tensor, others: list[Tensor]) -> Tensor:
         """log p of the responses beside the choice, one after the other."""
@@ -199,9 +225,31 @@ class Laws(nn.Module):
         return torch.stack([law(inputs, z, model) for law in self.laws]).mean(0)
 
 
-def _with_mean(states: Tensor) -> Tensor:
-    """Each option's state, and beside it the mean of all."""
-    return torch.cat([states, states.mean(-2, keepdim=True).expand_as(states)], dim=-1)
+def _with_mean(known: Tensor) -> Tensor:
+    """What is known of each option, and beside it the mean of all."""
+    return torch.cat([known, known.mean(-2, keepdim=True).expand_as(known)], dim=-1)
+
+
+def _filtered(begin: Tensor, log_p: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
+    """log p of all trials, (N, L), by products of matrices, half as many in each turn.
+
+    Arguments:
+        begin: log p of the state in which a block begins, (N, L, S).
+        log_p: Of the responses of each trial in each state, (N, B, T, L, S).
+        moves: p of the next state given the present one, (N, B, T, L, S, S).
+        mask: Trials that were recorded, (N, B, T); the others are as if they had never been.
+    """
+    there, nothing = mask[..., None, None] > 0, torch.eye(moves.shape[-1], device=moves.device)
+    log_p = torch.where(there, log_p, 0.0)
+    most = log_p.detach().amax(-1, keepdim=True)
+    step, total = torch.where(there[..., None], (log_p - most).exp()[..., None] * moves, nothing), most.sum((1, 2, -1))
+    while step.shape[2] > 1:
+        left, right = step[:, :, ::2], step[:, :, 1::2]
+        odd = left[:, :, right.shape[2] :]
+        step = torch.cat([left[:, :, : right.shape[2]] @ right, odd], dim=2)
+        largest = step.detach().amax((-2, -1), keepdim=True).clamp(min=TINY)
+        step, total = step / largest, total + largest.log().sum((1, 2, -2, -1))
+    return total + torch.log((begin.exp()[:, None, :, None] @ step[:, :, 0]).sum((-2, -1)).clamp(min=TINY)).sum(1)
 
 
 def _mixture(found: Tensor, given: Tensor) -> Tensor:
