@@ -134,11 +134,12 @@ class Law(nn.Module):
         seen = 4 * parameters + models
         self.theta = nn.Sequential(nn.Linear(seen, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
         self.by_theta = nn.Linear(seen + width, states + terms * states + terms * states**2)
-        given = [width + sum(rest[:i]) for i in range(len(rest))]
-        sizes = [3 * MIXED if number else size for number, size in zip(self.numbers, rest, strict=True)]
+        half = width // 2  # of what is computed for each state and draw
         if others:
-            self.taken, self.of_theta = nn.Linear(width, width), nn.Linear(seen + width, states * width)
-        heads = [nn.Sequential(nn.Linear(g, width), nn.SiLU(), nn.Linear(width, n)) for g, n in zip(given, sizes, strict=True)]
+            self.taken, self.of_theta = nn.Linear(width, half), nn.Linear(seen + width, states * half)
+        given = [half + sum(rest[:i]) for i in range(len(rest))]
+        sizes = [3 * MIXED if number else size for number, size in zip(self.numbers, rest, strict=True)]
+        heads = [nn.Sequential(nn.Linear(g, half), nn.SiLU(), nn.Linear(half, n)) for g, n in zip(given, sizes, strict=True)]
         self.others = nn.ModuleList(heads)
 
     def forward(self, inputs: Tensor, z: Tensor, model: Tensor) -> Tensor:
