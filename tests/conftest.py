@@ -1,5 +1,6 @@
 """Lets every test import the table of mistakes, wherever it lives; one thread for each process of a parallel run; long files first."""
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -48,6 +49,13 @@ def by_cores(monkeypatch):
             yield function()
 
     return results
+
+
+def pytest_collection_finish():
+    """What has been imported stays, and is not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_collection_modifyitems(items):

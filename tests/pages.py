@@ -72,7 +72,8 @@ FEWER = {
     "groups.power_people": {"DRAWS": 60},
     "groups.predictive": {"SIMULATED": 300},
     "report.style": {"inline": lambda figure, name, title: ""},  # tests/report looks at pictures
-    "testing.models": {"SECONDS": 0.03},  # what plain Python may take: few people say it too
+    "testing.likelihoods": {"PEOPLE": 150},  # few people say it too
+    "testing.models": {"SECONDS": 0.03, "FEWEST": 12, "MOST": 300, "JUDGED": 150},
 }
 """How much is looked at or drawn inside of commands that have no option for it."""
 SHARED = ("design", "report", "validate")

@@ -180,8 +180,13 @@ def test_alternatives_say_how_far_behind_they_are_and_whether_they_were_drawn(pa
     assert "<td>-0.001 ± 0.002</td><td>drawn at random</td>" in page
 
 
+@pytest.fixture
+def without_pictures(monkeypatch):
+    monkeypatch.setattr("tellapart.report.style.inline", lambda figure, name, title: "")
+
+
 @pytest.mark.parametrize("known", [True, False])
-def test_crosses_are_said_to_be_of_other_participants(content, known):
+def test_crosses_are_said_to_be_of_other_participants(content, known, without_pictures):
     """They come from those of the checks, so that one to the left of a lower bound is no contradiction."""
     designs = [replace(part, exact=part.exact and replace(part.exact, exact=known)) for part in content.validation.designs]
     assert any(part.exact for part in designs)
@@ -204,7 +209,7 @@ class Guess(Search):
     find = build = evaluate = None
 
 
-def test_the_method_is_told_by_the_search_and_nothing_else_is_claimed(content):
+def test_the_method_is_told_by_the_search_and_nothing_else_is_claimed(content, without_pictures):
     own = ("nguyen2010estimating", "@misc{guess2026, title = {Guessing}}")
     bare = replace(content, validation=None, result={**RESULT, "details": {"estimator": "nwj"}, "trace": []}, sources=own)
     guessed = render(replace(bare, search=Guess()))
@@ -237,7 +242,7 @@ def test_failures_and_priors_are_said(other):
     assert "wslts (0.8), aeg (0.2)" in other
 
 
-def test_a_page_without_checks_has_the_design_all_the_same(content):
+def test_a_page_without_checks_has_the_design_all_the_same(content, without_pictures):
     bare = render(
         replace(content, validation=None, curve=(), provenance={}, result={**RESULT, "baseline": None, "alternatives": [], "trace": []})
     )

@@ -289,7 +289,8 @@ def test_however_many_old_answers_are_refused_a_new_one_is_kept_at_once(context,
     page = closed_and_opened(context, page, asked)
     page.get_by_text("Question 1").wait_for()
     assert outbox(page) == []
-    choose(page, "2")
+    with page.expect_response("**/api/trials"):  # the very next one
+        choose(page, "2")
     page.get_by_text("Question 2").wait_for()
     with sqlite.reading() as connection:
         assert len(collect(connection, questions().task).rows) == 2
