@@ -209,7 +209,7 @@ def test_the_loss_is_that_of_the_posterior_and_its_gradient_also_that_of_laws_an
     expected = posterior - made.law(read.inputs, read.v, read.model).sum() / trials
     for m in map(int, made.nuisance):
         chosen = batch.model == m
-        expected = expected - made._flow(m).information(batch.v[chosen, : made.widths[m]], summaries[chosen]).sum() / 30
+        expected = expected - made._proposal(m).information(batch.v[chosen, : made.widths[m]], summaries[chosen]).sum() / 30
     weights = [weight for weight in made.parameters() if weight.requires_grad]
     loss = made.loss(batch)
     assert loss.item() == pytest.approx(posterior.item(), abs=1e-6)
@@ -251,10 +251,15 @@ def test_people_are_weighed_some_at_a_time_and_come_back_in_their_order(monkeypa
     people = TWO.simulate(TASK, DESIGN, 50, np.random.default_rng(4))
     inputs = made.inputs(people.behavior, DESIGN)
     exact = ta.information.exact.model_probabilities(TASK, TWO, people.behavior, DESIGN)
-    for together in (2 * made.proposals * 20, 1):
+    sizes = []
+    made.law.register_forward_hook(lambda law, given, log_p: sizes.append(log_p.shape))
+    for together, drawn, size in ((2 * made.proposals * 20, 8192, 20), (1, 1, 8)):
         monkeypatch.setattr(likelihood, "TOGETHER", together)
-        assert made._at_once == max(8, min(20, together))
+        monkeypatch.setattr(likelihood, "DRAWN", drawn)
+        sizes.clear()
         with torch.no_grad():
+            made.log_model_probabilities(inputs)
+            assert max(n for draws, n in sizes if draws == made.proposals) == size
             ours, se = made.log_model_probabilities(inputs).exp(), made.log_evidence_se(inputs)
             bound = made.bound(made.prepare(people))
             z = estimator(ONE).sample_theta(inputs, 0, 5, np.random.default_rng(1))

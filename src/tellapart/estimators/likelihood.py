@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from ..behavior import Behavior
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
-from ..networks.heads import Classifier, Flow
+from ..networks.heads import Classifier, Flow, Normals
 from ..networks.law import Law, Laws, Trials
 from ..question import Question, everything
 from .base import Batch, Estimator
@@ -43,6 +43,9 @@ DRAWS = 32
 
 TOGETHER = 46_080
 """Options of trials, of all draws of all participants, whose probability is computed at once: few enough for the processor's cache."""
+
+DRAWN = 8192
+"""Draws, of all participants, that are made at once."""
 
 MOST = 8 * TOGETHER
 """The same where many draws are asked for, so that memory does not grow with their number."""
@@ -87,7 +90,7 @@ class LikelihoodEstimator(Estimator):
         self.widths = [len(self.all.parameters(m)) for m in models]
         self.asked = [question.places(m) for m in models]
         hidden = [m for m in models if self.widths[m] != len(self.asked[m])]
-        self.nuisance = nn.ModuleDict({f"{m}": Flow(encoder.summaries, self.widths[m]) for m in hidden})
+        self.nuisance = nn.ModuleDict({f"{m}": Normals(encoder.summaries, self.widths[m]) for m in hidden})
         learned = [Law(trials, max(self.widths), len(self.widths)) for _ in range(laws)]
         self.law: Law | Laws = Laws(learned) if laws > 1 else learned[0]
         self.equal = laws / (laws + 1)  # b, if each network has an equal say
@@ -119,11 +122,6 @@ class LikelihoodEstimator(Estimator):
     def quick(self) -> Estimator:
         return self.posterior
 
-    @property
-    def _at_once(self) -> int:
-        """Participants whose models are weighed together."""
-        return max(8, self._sequences(TOGETHER) // self.proposals)
-
     def _sequences(self, options: int) -> int:
         """Of how many draws or participants so many options are."""
         return max(1, options // (self.task.blocks * self.task.trials * self.encoder.options))
@@ -138,7 +136,7 @@ class LikelihoodEstimator(Estimator):
         loss, rest = self.posterior.loss_of(summaries, self._for_posterior(batch)), summaries.new_zeros(())
         for m, chosen in batch.by_model():
             if f"{m}" in self.nuisance:
-                rest = rest - self._flow(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
+                rest = rest - self._proposal(m).information(batch.v[chosen, : self.widths[m]], summaries[chosen]).sum() / len(batch)
         read = self._read(batch)
         log_p = self.law(read.inputs, read.v, read.model)
         rest = rest - log_p.sum() / read.inputs[..., -1].sum().clamp(min=1.0)
@@ -167,9 +165,22 @@ class LikelihoodEstimator(Estimator):
     @torch.no_grad()
     def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
         """The bound for each b (G,) and participant, (G, N)."""
-        size, summaries = self._at_once, self.encoder(batch.inputs)
-        parts = (slice(start, start + size) for start in range(0, len(batch), size))
-        return torch.cat([self._corrected(batch[part], summaries[part], b, generator) for part in parts], dim=1)
+        summaries = self.encoder(batch.inputs)
+        total = summaries.new_zeros(len(b), len(batch))
+        if self.question.about_models:
+            log_shares = self._log_shares(batch.inputs, summaries, b, generator) - self.posterior.log_prior
+            total = total + log_shares[:, torch.arange(len(batch)), batch.model]
+        for m, chosen in batch.by_model():
+            if not self.asked[m]:
+                continue
+            inputs, s, z = batch.inputs[chosen], summaries[chosen], batch.v[chosen, : self.widths[m]]
+            if f"{m}" in self.nuisance:
+                information = self.posterior.head(m).information(z[:, self.asked[m]], s).expand(len(b), -1)
+            else:
+                information = self._contrast(m, inputs, s, z, b, generator)
+            # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
+            total = total.index_add(1, chosen, information + batch.kept[m])
+        return total
 
     def measure(self, batch: Batch, seed: int) -> tuple[Tensor, Tensor | None]:
         """The bound of the posterior, and to it the mean correction of some participants of each model."""
@@ -188,43 +199,36 @@ class LikelihoodEstimator(Estimator):
         return values, influence
 
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
-        generator, size = _seeded(0), self._at_once
-        parts = zip(inputs.split(size), self.encoder(inputs).split(size), strict=True)
-        return torch.cat([self._log_shares(part, summaries, self.trust, generator) for part, summaries in parts], dim=1).squeeze(0)
+        return self._log_shares(inputs, self.encoder(inputs), self.trust, _seeded(0)).squeeze(0)
 
     @torch.no_grad()
     def log_evidence_se(self, inputs: Tensor) -> Tensor:
-        """From the spread of the weights by which models are told apart; the first of them are of the same draws."""
-        generator, rows = _seeded(0), []
-        for part in inputs.split(self._at_once):
-            s = self.encoder(part)
-            ratios = [self._weighed(m, part, s, self.proposals, generator)[1] for m in range(len(self.widths))]
-            shares = [(self.trust * one).softmax(0) for one in ratios]
-            rows.append(torch.stack([(one.square().sum(0) - 1 / len(one)).clamp(min=0.0).sqrt() for one in shares], dim=-1))
-        return torch.cat(rows)
+        """From the spread of the weights by which models are told apart; the draws are the same."""
+        generator, summaries = _seeded(0), self.encoder(inputs)
+        ratios = [self._weighed(m, inputs, summaries, self.proposals, generator)[1] for m in range(len(self.widths))]
+        shares = [(self.trust * one).softmax(0) for one in ratios]
+        return torch.stack([(one.square().sum(0) - 1 / len(one)).clamp(min=0.0).sqrt() for one in shares], dim=-1)
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Of draws from the flow, twice as many and no fewer than weigh models, each as often as its weight says (systematically)."""
         if f"{model}" in self.nuisance:
             return self.posterior.sample_theta(inputs, model, draws, generator)
-        random, kept, count = _seeded(int(generator.integers(2**63))), [], max(2 * draws, self.proposals)
-        for part in inputs.split(max(1, self._sequences(TOGETHER) // count)):
-            z, log_ratio = self._weighed(model, part, self.encoder(part), count, random)
-            below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
-            places = ((torch.arange(draws) + torch.rand(len(part), 1, generator=random)) / draws).to(below)
-            picked = torch.searchsorted(below, places).clamp(max=len(z) - 1).T
-            kept.append(z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1])))
-        return torch.cat(kept, dim=1)
+        random, count = _seeded(int(generator.integers(2**63))), max(2 * draws, self.proposals)
+        z, log_ratio = self._weighed(model, inputs, self.encoder(inputs), count, random)
+        below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
+        places = ((torch.arange(draws) + torch.rand(len(inputs), 1, generator=random)) / draws).to(below)
+        picked = torch.searchsorted(below, places).clamp(max=len(z) - 1).T
+        return z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1]))
 
     def flow(self, inputs: Tensor, model: int) -> Any:
         return self.posterior.flow(inputs, model)
 
     @torch.no_grad()
     def propose(self, behavior: Behavior, designs: ArrayLike, draws: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-        """All parameters of each model, drawn from the flows of all of the N participants, (draws N, P) on the normal scale."""
+        """All parameters of each model, drawn from the proposals for all of the N participants, (draws N, P) on the normal scale."""
         summaries = torch.from_numpy(self.summaries(behavior, designs)).to(self.device)
         random = _seeded(int(rng.integers(2**63)))
-        z = [self._flow(m).sample(summaries, draws, random) if p else summaries.new_zeros(1, 1, 0) for m, p in enumerate(self.widths)]
+        z = [self._proposal(m).sample(summaries, draws, random) if p else summaries.new_zeros(1, 1, 0) for m, p in enumerate(self.widths)]
         return [one.flatten(0, 1).double().cpu().numpy() for one in z]
 
     def _for_posterior(self, batch: Batch) -> Batch:
@@ -237,29 +241,11 @@ class LikelihoodEstimator(Estimator):
                 v[chosen, start : start + len(which)] = batch.v[chosen][:, which]
         return replace(batch, v=v)
 
-    def _corrected(self, batch: Batch, summaries: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
-        """The bound of a few participants for each b, (G, N)."""
-        total = summaries.new_zeros(len(b), len(batch))
-        if self.question.about_models:
-            log_shares = self._log_shares(batch.inputs, summaries, b, generator) - self.posterior.log_prior
-            total = total + log_shares[:, torch.arange(len(batch)), batch.model]
-        for m, chosen in batch.by_model():
-            if not self.asked[m]:
-                continue
-            inputs, s, z = batch.inputs[chosen], summaries[chosen], batch.v[chosen, : self.widths[m]]
-            if f"{m}" in self.nuisance:
-                information = self.posterior.head(m).information(z[:, self.asked[m]], s).expand(len(b), -1)
-            else:
-                information = self._contrast(m, inputs, s, z, b, generator)
-            # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
-            total = total.index_add(1, chosen, information + batch.kept[m])
-        return total
-
     def _contrast(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
         """log l(y | z) / mean of all weights, (G, N)."""
-        ratio = self._flow(m).information(z, s)
-        own = self._log_p(m, inputs, z) - ratio
-        everybody = torch.cat([self._weighed(m, inputs, s, self.proposals, generator)[1], own[None]])
+        ratio = self._proposal(m).information(z, s)
+        own = self._log_p(m, inputs, z[None]) - ratio
+        everybody = torch.cat([self._weighed(m, inputs, s, self.proposals, generator)[1], own])
         return b[:, None] * own + ratio - _log_mean(b, everybody)
 
     def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
@@ -272,29 +258,36 @@ class LikelihoodEstimator(Estimator):
             evidence.append(_log_mean(b, log_ratio) + (1 - b[:, None]) * log_q[:, m])
         return torch.log_softmax(torch.stack(evidence, dim=-1) + self.posterior.log_prior, dim=-1)
 
+    @torch.no_grad()
     def _weighed(self, m: int, inputs: Tensor, s: Tensor, draws: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draws from the flow of all parameters of model m, (L, N, P), and log l p / q of each, (L, N): log w for b = 1."""
-        with torch.no_grad():
-            if not self.widths[m]:
-                z, ratio = s.new_zeros(1, len(s), 0), s.new_zeros(1, len(s))
-            else:
-                z = self._flow(m).sample(s, draws, generator)
-                ratio = self._flow(m).information(z, s)
-            log_p = torch.cat([self._log_p(m, inputs, part) for part in z.split(max(1, self._sequences(MOST) // len(inputs)))])
-        return z, log_p - ratio
+        """Proposed draws of all parameters of model m, (L, N, P), and log l p / q of each, (L, N): log w for b = 1."""
+        if not self.widths[m]:
+            z, ratio = s.new_zeros(1, len(s), 0), s.new_zeros(1, len(s))
+        else:
+            proposal, found = self._proposal(m), []
+            for part in s.split(max(1, DRAWN // draws)):
+                some = proposal.sample(part, draws, generator)
+                found.append((some, proposal.information(some, part)))
+            z, ratio = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
+        return z, self._log_p(m, inputs, z) - ratio
 
     def _log_p(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:
-        """log l(y | z) under model m, (..., N)."""
-        log_p: Tensor = self.law(inputs, z, torch.full((len(inputs),), m, device=inputs.device))
-        return log_p
+        """log l(y | z) under model m, (L, N), of few participants and draws at a time."""
+        size = max(8, self._sequences(TOGETHER) // len(z))
+        parts = zip(inputs.split(size), z.split(size, dim=1), strict=True)
+        return torch.cat([self._log_p_of(m, part, some) for part, some in parts], dim=1)
 
-    def _flow(self, m: int) -> Flow:
-        """The flow of all parameters of model m."""
+    def _log_p_of(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:
+        model = torch.full((len(inputs),), m, device=inputs.device)
+        return torch.cat([self.law(inputs, some, model) for some in z.split(max(1, self._sequences(MOST) // len(inputs)))])
+
+    def _proposal(self, m: int) -> Flow | Normals:
+        """What draws of all parameters of model m are proposed from."""
         if f"{m}" not in self.nuisance:
             return self.posterior.head(m)
-        flow = self.nuisance[f"{m}"]
-        assert isinstance(flow, Flow)
-        return flow
+        proposal = self.nuisance[f"{m}"]
+        assert isinstance(proposal, Normals)
+        return proposal
 
 
 def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:

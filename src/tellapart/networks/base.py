@@ -91,8 +91,8 @@ class Encoder(nn.Module, ABC):
         inputs[..., :count] = features
         inputs[..., -1] = mask
         centre, scale = self.centre.cpu().numpy(), self.scale.cpu().numpy()
-        for f in np.flatnonzero((scale != 1.0) | (centre != 0.0)):
-            inputs[..., f] = np.where(mask, np.arcsinh((features[..., f] - centre[f]) / scale[f]), 0.0)
+        scaled = np.flatnonzero((scale != 1.0) | (centre != 0.0))
+        inputs[..., scaled] = np.where(mask[..., None], np.arcsinh((features[..., scaled] - centre[scaled]) / scale[scaled]), 0.0)
         if not self.task.design_acts_through_data:
             inputs[..., count:-1] = describe(self.task.design_space, designs)[:, : mask.shape[1], None, :]
         return torch.from_numpy(inputs)

@@ -68,7 +68,7 @@ class Trials(Encoder):
         parts += [field_features(behavior.fields[f.name], f, one_hot=True) for f in task.outcomes]
         if choice:
             parts.append(options_of(task, behavior, choice).reshape(*behavior.shape, self.widths[-2]))
-        parts.append(0.3 * np.log1p(np.cumsum(mask, axis=2) - mask))
+        parts.append((0.3 * np.log1p(np.cumsum(mask, axis=2) - mask)).astype(np.float32))
         return np.concatenate([self.inner.features(behavior), *(part * mask for part in parts)], axis=-1)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -154,17 +154,17 @@ class Law(nn.Module):
         hidden = torch.relu(self.known(_with_mean(known)))  # (N, B, T, K, W)
         theta = self._theta(z.reshape(draws, n, z.shape[-1]), model).movedim(0, 1)  # (N, L, W')
         begin, g, r = self.by_theta(theta).split([self.states, self.terms * self.states, self.terms * self.states**2], dim=-1)
-        log_p = mask.new_zeros(*mask.shape, draws, self.states)
+        log_p = mask.new_zeros(*mask.shape, self.states, draws)
         if self.options > 1:
-            score = self._products(self.score(hidden), g)  # (N, B, T, K, L, S)
-            log_p = (torch.log_softmax(score, dim=3) * chosen[..., None, None]).sum(3)
+            score = self._products(self.score(hidden), g)  # (N, B, T, K, S, L)
+            log_p = (score * chosen[..., None, None]).sum(3) - torch.logsumexp(score, dim=3)
         if others:
             taken = self.taken((hidden * chosen[..., None]).sum(-2))[..., None, None, :]
-            of_theta = self.of_theta(theta).unflatten(-1, (self.states, -1))[:, None, None]
+            of_theta = self.of_theta(theta).unflatten(-1, (self.states, -1)).transpose(1, 2)[:, None, None]
             log_p = log_p + self._of_others(torch.relu(taken + of_theta), [other[..., None, None, :] for other in others])
         happened = torch.cat([(known * chosen[..., None]).sum(-2), came], dim=-1)
-        moves = self._products(self.move(torch.relu(self.happened(happened))), r).unflatten(-1, (self.states, self.states))
-        return _filtered(torch.log_softmax(begin, dim=-1), log_p, torch.softmax(moves, dim=-1), mask).T.reshape(z.shape[:-1])
+        moves = self._products(self.move(torch.relu(self.happened(happened))), r)
+        return _filtered(torch.log_softmax(begin, dim=-1), log_p, moves, mask).T.reshape(z.shape[:-1])
 
     def _known(self, described: Tensor, context: Tensor) -> Tensor:
         """What is known of each option before each trial, (N, B, T, K, F)."""
@@ -194,11 +194,11 @@ class Law(nn.Module):
         return torch.cat([seen, self.theta(seen)], dim=-1)
 
     def _products(self, history: Tensor, theta: Tensor) -> Tensor:
-        """Of a history (N, ..., J) and parameters (N, L, J * D): sums over J, (N, ..., L, D)."""
+        """Of a history (N, ..., J) and parameters (N, L, J * D): sums over J, (N, ..., D, L)."""
         n, draws = theta.shape[:2]
-        by_term = theta.unflatten(-1, (self.terms, -1)).transpose(1, 2)  # (N, J, L, D)
-        products = history.reshape(n, -1, self.terms) @ by_term.flatten(2) / math.sqrt(self.terms)
-        return products.reshape(*history.shape[:-1], draws, -1)
+        by_term = theta.unflatten(-1, (self.terms, -1)).permute(0, 2, 3, 1).flatten(2)  # (N, J, D * L)
+        products = (history / math.sqrt(self.terms)).reshape(n, -1, self.terms) @ by_term
+        return products.reshape(*history.shape[:-1], -1, draws)
 
     def _of_others(self, hidden: Tensor, others: list[Tensor]) -> Tensor:
         """log p of the responses beside the choice, one after the other."""
@@ -232,25 +232,27 @@ def _with_mean(known: Tensor) -> Tensor:
 
 
 def _filtered(begin: Tensor, log_p: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
-    """log p of all trials, (N, L), by products of matrices, half as many in each turn.
+    """log p of all trials, (N, L), trial by trial. Time and states come first in what is computed: all that is added up then lies far apart.
 
     Arguments:
         begin: log p of the state in which a block begins, (N, L, S).
-        log_p: Of the responses of each trial in each state, (N, B, T, L, S).
-        moves: p of the next state given the present one, (N, B, T, L, S, S).
+        log_p: Of the responses of each trial in each state, (N, B, T, S, L).
+        moves: How readily one state follows another after each trial, as logits, (N, B, T, S * S, L).
         mask: Trials that were recorded, (N, B, T); the others are as if they had never been.
     """
-    there, nothing = mask[..., None, None] > 0, torch.eye(moves.shape[-1], device=moves.device)
-    log_p = torch.where(there, log_p, 0.0)
-    most = log_p.detach().amax(-1, keepdim=True)
-    step, total = torch.where(there[..., None], (log_p - most).exp()[..., None] * moves, nothing), most.sum((1, 2, -1))
-    while step.shape[2] > 1:
-        left, right = step[:, :, ::2], step[:, :, 1::2]
-        odd = left[:, :, right.shape[2] :]
-        step = torch.cat([left[:, :, : right.shape[2]] @ right, odd], dim=2)
-        largest = step.detach().amax((-2, -1), keepdim=True).clamp(min=TINY)
-        step, total = step / largest, total + largest.log().sum((1, 2, -2, -1))
-    return total + torch.log((begin.exp()[:, None, :, None] @ step[:, :, 0]).sum((-2, -1)).clamp(min=TINY)).sum(1)
+    states, there = log_p.shape[-2], mask.permute(2, 0, 1)[..., None] > 0
+    log_p = torch.where(there[:, None], log_p.permute(2, 3, 0, 1, 4), 0.0)  # (T, S, N, B, L)
+    most = log_p.detach().amax(1, keepdim=True)
+    p = (log_p - most).exp()
+    moves = moves.permute(2, 3, 0, 1, 4).contiguous().unflatten(1, (states, states)).softmax(2)  # (T, S, S, N, B, L)
+    state = begin.exp().permute(2, 0, 1)[:, :, None].expand(p.shape[1:])
+    scales = [most.squeeze(1)]
+    for fits, move, recorded in zip(p[:-1], moves[:-1], there[:-1], strict=True):
+        after = ((state * fits)[:, None] * move).sum(0)
+        scale = torch.where(recorded, after.detach().sum(0).clamp(min=TINY), 1.0)
+        state = torch.where(recorded, after / scale, state)
+        scales.append(scale.log()[None])
+    return torch.cat(scales).sum((0, 2)) + (state * p[-1]).sum(0).clamp(min=TINY).log().sum(1)
 
 
 def _mixture(found: Tensor, given: Tensor) -> Tensor:
