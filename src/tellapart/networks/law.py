@@ -232,7 +232,7 @@ def _with_mean(known: Tensor) -> Tensor:
 
 
 def _filtered(begin: Tensor, log_p: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
-    """log p of all trials, (N, L), trial by trial. Time and states come first in what is computed: all that is added up then lies far apart.
+    """log p of all trials, (N, L), trial by trial. Time and states come first in what is computed: sums then run over whole rows.
 
     Arguments:
         begin: log p of the state in which a block begins, (N, L, S).
