@@ -292,7 +292,9 @@ def test_around_a_trained_posterior_only_laws_and_nuisance_are_learned():
     assert learned == {"law", "nuisance"}
     batch = trained.simulate(DESIGN, 10, np.random.default_rng(1))
     with torch.no_grad():
-        assert torch.allclose(made.posterior.log_model_probabilities(batch.inputs), trained.log_model_probabilities(batch.inputs))
+        assert torch.allclose(made.quick.log_model_probabilities(batch.inputs), trained.log_model_probabilities(batch.inputs))
+        people = made.simulate(DESIGN, 10, np.random.default_rng(1))
+        assert torch.equal(made.guess(people.inputs), trained.log_model_probabilities(batch.inputs).argmax(-1))
     again = ta.LikelihoodEstimator.around(made, 9)
     assert again is not made
     assert all(torch.equal(one, other) for one, other in zip(again.state_dict().values(), made.state_dict().values(), strict=True))

@@ -113,13 +113,19 @@ def test_where_no_answer_would_be_corrected_nothing_is_learned(people):
     assert refined.words.startswith("The answers are the network's own: parameters without all others of their model are none that")
 
 
+class Biased(torch.nn.Module):
+    """A law by which everything is far more probable under the second model, whatever it is."""
+
+    def forward(self, inputs, z, model):
+        return 5.0 * model.expand(z.shape[:-1])
+
+
 def test_one_that_has_a_law_is_judged_by_its_own_answers(people):
     """Not by those of its posterior alone, which tell more here: its law is absurd."""
     behavior, designs = people
     network = untrained(ta.LikelihoodEstimator)
     network.trust.fill_(1.0)
-    with torch.no_grad():
-        network.law.score.weight.mul_(3000.0)
+    network.law = Biased()
     refined = refine(network, behavior, designs, steps=2)
     assert refined.before < -0.5
 

@@ -159,14 +159,14 @@ class Learning:
         """The network of the run, which must know every design and unfinished participants, and give the posterior."""
         from ..estimators.posterior import PosteriorEstimator
 
-        if isinstance(estimator, PosteriorEstimator) and not self.search.trains_at_each_design:
-            return estimator
+        if estimator is not None and isinstance(estimator.quick, PosteriorEstimator) and not self.search.trains_at_each_design:
+            return estimator.quick
         got, change = self.search.name, 'set method = "amortized"'
         if estimator is not None and not self.search.trains_at_each_design:
             got, change = f'estimator = "{estimator.name}"', "leave out estimator"
         raise StudyError(
             "Next blocks are chosen by a network that knows every design and gives the posterior.",
-            expected='method = "amortized" with the estimator "posterior"',
+            expected='method = "amortized" with the estimator "likelihood" or "posterior"',
             got=got,
             fix=f"{change} in [search], then `tellapart design STUDY --fresh`",
         )

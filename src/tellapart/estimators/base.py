@@ -123,6 +123,10 @@ class Estimator(nn.Module, ABC):
     def log_model_probabilities(self, inputs: Tensor) -> Tensor:
         """log q(model | y), (N, M); for questions about models."""
 
+    def guess(self, inputs: Tensor) -> Tensor:
+        """The most probable model, (N,), as it can be told at little cost."""
+        return self.log_model_probabilities(inputs).argmax(-1)
+
     @abstractmethod
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Draws from q(theta | y, model) on the normal scale, (draws, N, P), of the P parameters of the model that are asked about."""
@@ -147,7 +151,7 @@ class Estimator(nn.Module, ABC):
 
     @property
     def quick(self) -> Estimator:
-        """An estimator with the same summaries that costs less, for surveys of many designs; its draws have the density of its flows."""
+        """An estimator that costs less, for surveys of many designs and of what comes next; its draws have the density of its flows."""
         return self
 
     @property
@@ -188,8 +192,7 @@ class Estimator(nn.Module, ABC):
         bound, influence = self.measure(batch, seed)
         model, correct = batch.model.cpu().numpy(), None
         if accuracy and self.question.about_models:
-            guess = self.chunked(lambda part: self.quick.log_model_probabilities(part.inputs).argmax(-1), batch)
-            correct = guess.cpu().numpy() == model
+            correct = self.chunked(lambda part: self.guess(part.inputs), batch).cpu().numpy() == model
         spread = None if influence is None else influence.double().cpu().numpy()
         return Pointwise(bound.double().cpu().numpy(), model, self.question.prior, "lower bound", spread, correct, batch.failed)
 

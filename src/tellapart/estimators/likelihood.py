@@ -82,9 +82,9 @@ class LikelihoodEstimator(Estimator):
         trials = Trials(encoder)
         super().__init__(question, trials)
         self.proposals, self.read = DRAWS, READ  # L; the share of a batch that the law learns from
-        self.posterior = PosteriorEstimator(question, trials)
+        self.posterior = PosteriorEstimator(question, encoder)
         del self.posterior.encoder
-        self.posterior.__dict__["encoder"] = trials  # the same encoder, among whose weights it counts once
+        self.posterior.__dict__["encoder"] = encoder  # that of the trials, among whose weights it counts once
         self.sources = (*self.posterior.sources, *self.sources)
         self.all, models = everything(question), range(len(question.models))
         self.widths = [len(self.all.parameters(m)) for m in models]
@@ -145,7 +145,8 @@ class LikelihoodEstimator(Estimator):
     def _read(self, batch: Batch) -> Batch:
         """The share of all blocks that laws learn from: of as many participants as there are, since each has parameters of its own."""
         n, blocks = batch.inputs.shape[:2]
-        each = torch.arange(math.ceil(self.read * n * blocks), device=batch.inputs.device)
+        most = max(8, blocks * self._sequences(TOGETHER))  # where options are many, of fewer blocks
+        each = torch.arange(min(math.ceil(self.read * n * blocks), most), device=batch.inputs.device)
         who, turn = each % n, each // n
         return replace(batch[who], inputs=batch.inputs[who, (who + turn) % blocks, None])
 
@@ -189,7 +190,7 @@ class LikelihoodEstimator(Estimator):
         groups = list(batch.by_model())
         few = torch.cat([chosen[: CORRECTED // len(groups)] for _, chosen in groups])
         corrected = self.bound(batch[few], _seeded(seed))
-        values = self.chunked(lambda part: self.posterior.bound(self._for_posterior(part)), batch)
+        values = self.chunked(lambda part: self.posterior.bound_of(self.encoder(part.inputs), self._for_posterior(part)), batch)
         correction, influence = corrected - values[few], values.clone()
         for m, chosen in groups:
             mine = batch.model[few] == m
@@ -212,7 +213,8 @@ class LikelihoodEstimator(Estimator):
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Of draws from the flow, twice as many and no fewer than weigh models, each as often as its weight says (systematically)."""
         if f"{model}" in self.nuisance:
-            return self.posterior.sample_theta(inputs, model, draws, generator)
+            random = _seeded(int(generator.integers(2**63)))
+            return self.posterior.head(model).sample(self.encoder(inputs), draws, random)
         random, count = _seeded(int(generator.integers(2**63))), max(2 * draws, self.proposals)
         z, log_ratio = self._weighed(model, inputs, self.encoder(inputs), count, random)
         below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
@@ -221,7 +223,10 @@ class LikelihoodEstimator(Estimator):
         return z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1]))
 
     def flow(self, inputs: Tensor, model: int) -> Any:
-        return self.posterior.flow(inputs, model)
+        return self.posterior.head(model).given(self.encoder(inputs))
+
+    def guess(self, inputs: Tensor) -> Tensor:
+        return self._classify(self.encoder(inputs)).argmax(-1)
 
     @torch.no_grad()
     def propose(self, behavior: Behavior, designs: ArrayLike, draws: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
@@ -250,9 +255,7 @@ class LikelihoodEstimator(Estimator):
 
     def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
         """log q'(m | y), (G, N, M)."""
-        classifier, evidence = self.posterior.classifier, []
-        assert isinstance(classifier, Classifier)
-        log_q = classifier(s) - self.posterior.log_prior
+        log_q, evidence = self._classify(s) - self.posterior.log_prior, []
         for m in range(len(self.widths)):
             log_ratio = self._weighed(m, inputs, s, self.proposals, generator)[1]
             evidence.append(_log_mean(b, log_ratio) + (1 - b[:, None]) * log_q[:, m])
@@ -280,6 +283,13 @@ class LikelihoodEstimator(Estimator):
     def _log_p_of(self, m: int, inputs: Tensor, z: Tensor) -> Tensor:
         model = torch.full((len(inputs),), m, device=inputs.device)
         return torch.cat([self.law(inputs, some, model) for some in z.split(max(1, self._sequences(MOST) // len(inputs)))])
+
+    def _classify(self, s: Tensor) -> Tensor:
+        """log q(m | y) of the posterior alone, (N, M)."""
+        classifier = self.posterior.classifier
+        assert isinstance(classifier, Classifier)
+        log_q: Tensor = classifier(s)
+        return log_q
 
     def _proposal(self, m: int) -> Flow | Normals:
         """What draws of all parameters of model m are proposed from."""

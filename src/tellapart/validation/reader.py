@@ -137,16 +137,16 @@ def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, s
     question, start = estimator.question, estimator.quick
     with torch.no_grad():
         parts = [_gain(start, reader, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
-        values, batch = torch.cat(parts).double().cpu().numpy(), estimator.prepare(simulations)
-        if not question.about_parameters:  # the bound of a critic is less than what its model probabilities tell
+        values, batch = torch.cat(parts).double().cpu().numpy(), start.prepare(simulations)
+        if question.about_parameters and start is estimator:
+            return Reading(Difference(*stratified(values, simulations.model, question.prior)), len(values), steps * BATCH)
+        if question.about_parameters:
+            values = values + start.pointwise(batch, accuracy=False).values
+        else:  # the bound of a critic is less than what its model probabilities tell
             log_q = start.chunked(lambda part: start.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
             values = values + (log_q - question.log_prior)[np.arange(len(values)), simulations.model]
-            gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(estimator.pointwise(batch))
-        elif start is not estimator:
-            values = values + start.pointwise(start.prepare(simulations), accuracy=False).values
-            gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(estimator.pointwise(batch))
-        else:
-            gain = Difference(*stratified(values, simulations.model, question.prior))
+        own = estimator.pointwise(estimator.prepare(simulations), accuracy=False)
+        gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(own)
     return Reading(gain, len(values), steps * BATCH)
 
 
