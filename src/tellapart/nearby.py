@@ -137,7 +137,7 @@ def move_each(
     n, moved = min(10_000, participants // max(1, sum(map(len, lines.values())))), list[Moved]()
     if n < FEWEST:
         return moved
-    points_at = partial(pointwise_at_each, estimator, n=n, seed=(seed, _MOVE), workers=HERE, accuracy=False)
+    points_at = partial(pointwise_at_each, estimator.quick, n=n, seed=(seed, _MOVE), workers=HERE, accuracy=False)
     with one_thread():
         (here,), _ = points_at([design])
         for done, ((b, v), line) in enumerate(lines.items()):

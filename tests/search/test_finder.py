@@ -170,7 +170,7 @@ def test_steps_of_training():
     assert ta.Amortized().total_steps(QUESTION) == 4000
     assert ta.Amortized().total_steps(many) == 1000 + 1800 * 3
     assert ta.Amortized(steps=7).total_steps(many) == 7
-    assert ta.Amortized(estimator=ta.LikelihoodEstimator).total_steps(QUESTION) == round(4000 * 0.35)
+    assert ta.Amortized(estimator=ta.LikelihoodEstimator).total_steps(QUESTION) == round(4000 * 0.4)
 
 
 @pytest.mark.parametrize("budget", [10_000, 50_000, 10**6, 10**9])

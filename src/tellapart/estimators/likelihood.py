@@ -50,8 +50,12 @@ DRAWN = 8192
 MOST = 8 * TOGETHER
 """The same where many draws are asked for, so that memory does not grow with their number."""
 
-CORRECTED = 512
-"""Participants up to whom the bound of each is corrected when it is measured; of more, so many are, and their mean holds for all."""
+CORRECTED = 256
+"""Participants up to whom the bound of each is corrected when it is measured; of more, so many are, or one in `ONE_IN`, and their mean holds
+for all."""
+
+ONE_IN = 8
+"""See `CORRECTED`."""
 
 JUDGES = 512
 """Participants by whom b is chosen, at least."""
@@ -73,7 +77,7 @@ class LikelihoodEstimator(Estimator):
     """
 
     name: ClassVar[str] = "likelihood"
-    steps: ClassVar[float] = 0.35
+    steps: ClassVar[float] = 0.4
     sources: tuple[str, ...] = ("foster2020unified",)
 
     encoder: Trials
@@ -100,8 +104,7 @@ class LikelihoodEstimator(Estimator):
     @staticmethod
     def corrects(estimator: Estimator) -> bool:
         """Can a trained estimator be corrected by a law that is learned afterwards?"""
-        question = estimator.question
-        return isinstance(estimator.quick, PosteriorEstimator) and (question.about_models or question.about == everything(question).about)
+        return isinstance(estimator.quick, PosteriorEstimator) and can_correct(estimator.question)
 
     @classmethod
     def around(cls, estimator: Estimator, seed: int, laws: int = 1) -> Self:
@@ -188,7 +191,8 @@ class LikelihoodEstimator(Estimator):
         if len(batch) <= CORRECTED:
             return self.bound(batch, _seeded(seed)), None
         groups = list(batch.by_model())
-        few = torch.cat([chosen[: CORRECTED // len(groups)] for _, chosen in groups])
+        most = max(CORRECTED, len(batch) // ONE_IN)
+        few = torch.cat([chosen[: math.ceil(most / len(groups))] for _, chosen in groups])
         corrected = self.bound(batch[few], _seeded(seed))
         values = self.chunked(lambda part: self.posterior.bound_of(self.encoder(part.inputs), self._for_posterior(part)), batch)
         correction, influence = corrected - values[few], values.clone()
@@ -298,6 +302,11 @@ class LikelihoodEstimator(Estimator):
         proposal = self.nuisance[f"{m}"]
         assert isinstance(proposal, Normals)
         return proposal
+
+
+def can_correct(question: Question) -> bool:
+    """Is there something that a law corrects? Not posteriors of parameters where others are nuisance."""
+    return question.about_models or question.about == everything(question).about
 
 
 def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:

@@ -55,8 +55,8 @@ class Amortized(Search):
     """Settings of the amortized search.
 
     Arguments:
-        estimator: What is trained: "posterior" if not given; "likelihood", a posterior that a learned likelihood corrects; or a critic
-            bound on the same encoder, "nwj" or "infonce".
+        estimator: What is trained: "likelihood", a posterior that a learned likelihood corrects; "posterior", without it, which is what is
+            taken where nothing would be corrected; or a critic bound on the same encoder, "nwj" or "infonce".
         encoder: How behavior is summarised: "history" (the task describes its trials), "sequence" (the fields as they are), "blocks" (the
             paper's); if not given, the first of these that the task allows.
         steps: Steps of training; 0 for a default that grows with the number of parameters to be learned.
@@ -125,12 +125,11 @@ class Amortized(Search):
         """An untrained estimator."""
         import torch
 
-        from ..estimators.posterior import PosteriorEstimator
         from ..networks.history import HistoryEncoder
         from ..networks.sequence import SequenceEncoder
 
         described = task.history(task.nothing(0)) is not None
-        kind, encoder = self.estimator or PosteriorEstimator, self.encoder or (HistoryEncoder if described else SequenceEncoder)
+        kind, encoder = self._kind(question), self.encoder or (HistoryEncoder if described else SequenceEncoder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             estimator = kind.for_every_design(question, encoder(task))  # type: ignore[call-arg]
@@ -175,7 +174,14 @@ class Amortized(Search):
     def total_steps(self, question: Question) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
         usual = steps_for(question.widest) if question.about_parameters else 4000
-        return self.steps or round(usual * (self.estimator.steps if self.estimator else 1.0))
+        return self.steps or round(usual * self._kind(question).steps)
+
+    def _kind(self, question: Question) -> type[Estimator]:
+        """What is trained."""
+        from ..estimators.likelihood import LikelihoodEstimator, can_correct
+        from ..estimators.posterior import PosteriorEstimator
+
+        return self.estimator or (LikelihoodEstimator if can_correct(question) else PosteriorEstimator)
 
 
 class _Finder:
