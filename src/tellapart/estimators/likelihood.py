@@ -51,8 +51,7 @@ MOST = 8 * TOGETHER
 """The same where many draws are asked for, so that memory does not grow with their number."""
 
 CORRECTED = 256
-"""Participants up to whom the bound of each is corrected when it is measured; of more, so many are, or one in `ONE_IN`, and their mean holds
-for all."""
+"""Participants up to whom the bound of each is corrected when it is measured; of more, these or one in `ONE_IN` are, and hold for all."""
 
 ONE_IN = 8
 """See `CORRECTED`."""
