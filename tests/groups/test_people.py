@@ -49,8 +49,10 @@ def plain(result, monkeypatch):
     def make(*impossible):
         question = result.study.question
         models = tuple(Plain(model, one) for model, one in zip(question.models, impossible or ((), ()), strict=True))
-        monkeypatch.setattr(result.found.estimator, "question", ta.Question(models, question.goal, question.prior, question.about))
-        return result.found.estimator
+        estimator, asked = result.found.estimator, ta.Question(models, question.goal, question.prior, question.about)
+        for one in {estimator, estimator.quick}:
+            monkeypatch.setattr(one, "question", asked)
+        return estimator
 
     return make
 

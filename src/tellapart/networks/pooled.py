@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 
 import torch
@@ -13,6 +14,9 @@ from .base import Encoder
 
 PER_LOG = 0.3
 """Brings logarithms of sums to about the size of averages."""
+
+TOGETHER = 8192
+"""Trials, of all participants, that are described and pooled at once: few enough for the processor's cache."""
 
 
 class PooledEncoder(Encoder):
@@ -58,7 +62,7 @@ class PooledEncoder(Encoder):
         self.first = nn.Linear(features + self.extra + more, width)
         # hidden units, symbols and k_t of a trial in one matrix product: what they read is the largest tensor there is
         self.second = nn.Linear(width, width + symbols + memories)
-        self.split = [width, symbols, memories]
+        self.memories, self.split = memories, [width, symbols, memories]
         self.last = nn.Linear(2 * width + (self.lags + memories) * symbols**2 + 1, summaries)
         self.per_trial = 1.0 / task.trials
 
@@ -71,27 +75,36 @@ class PooledEncoder(Encoder):
         return summaries
 
     def pooled(self, inputs: Tensor) -> Tensor:
-        n, mask = len(inputs), inputs[..., -1:]
+        return torch.cat([self._pooled(part) for part in inputs.split(max(1, TOGETHER // math.prod(inputs.shape[1:3])))])
+
+    def _pooled(self, inputs: Tensor) -> Tensor:
+        mask = inputs[..., -1:]
         first = torch.relu(self.first(self.describe(inputs)))
         hidden, symbols, keep = self.second(first).split(self.split, dim=-1)
-        # the masked sum over trials as a matrix product: one pass where two would be needed
-        happened = torch.bmm(mask.reshape(n, 1, -1), torch.relu(hidden).flatten(1, 2)).squeeze(1)
-        symbols = (symbols * mask).flatten(0, 1)
-        pairs = [torch.bmm(symbols[:, lag:].transpose(1, 2), symbols[:, :-lag]) for lag in range(1, self.lags + 1)]
-        kept = torch.where(mask > 0, torch.sigmoid(keep), 1.0).flatten(0, 1)
-        pairs.append(torch.bmm(symbols.transpose(1, 2), self._memories(symbols, kept)))
-        followed = torch.cat([pair.flatten(1) for pair in pairs], dim=-1).reshape(n, inputs.shape[1], -1).sum(1)
-        sums = torch.cat([happened, mask.sum((1, 2)), followed], dim=-1) * self.per_trial
+        # sums over trials as matrix products: one pass where two would be needed
+        happened = (mask.flatten(1).unsqueeze(1) @ torch.relu(hidden).flatten(1, 2)).squeeze(1)
+        symbols = symbols * mask
+        kept = torch.where(mask > 0, torch.sigmoid(keep), 1.0)
+        earlier = torch.cat([*self._at_a_distance(symbols), self._memories(symbols, kept)], dim=-1).flatten(1, 2)
+        followed = symbols.flatten(1, 2).transpose(1, 2) @ earlier  # (N, E, (L + memories) E)
+        lagged, remembered = followed.split([self.lags * symbols.shape[-1], self.memories * symbols.shape[-1]], dim=-1)
+        lagged = lagged.reshape(*symbols.shape[::3], self.lags, symbols.shape[-1]).transpose(1, 2)
+        sums = torch.cat([happened, mask.sum((1, 2)), lagged.flatten(1), remembered.flatten(1)], dim=-1) * self.per_trial
         return torch.cat([sums, PER_LOG * torch.log1p(happened)], dim=-1)
 
     def last_layer(self) -> nn.Module:
         return copy.deepcopy(self.last)
 
+    def _at_a_distance(self, symbols: Tensor) -> list[Tensor]:
+        """Of symbols (N, B, T, E), those of one trial before each, of two … L; nothing where there is none."""
+        padded, trials = nn.functional.pad(symbols, (0, 0, self.lags, 0)), symbols.shape[2]
+        return [padded[:, :, start : start + trials] for start in reversed(range(self.lags))]
+
     def _memories(self, symbols: Tensor, kept: Tensor) -> Tensor:
-        """What each trial finds in memory, (N B, T, memories * symbols), from symbols (N B, T, E) and k (N B, T, memories)."""
-        memory = symbols.new_zeros(len(symbols), kept.shape[-1], symbols.shape[-1])
+        """What each trial finds in memory, (N, B, T, memories * E), from symbols (N, B, T, E) and k (N, B, T, memories)."""
+        memory = symbols.new_zeros(*symbols.shape[:2], kept.shape[-1], symbols.shape[-1])
         found = []
-        for k, e in zip(kept.unbind(1), symbols.unbind(1), strict=True):
+        for k, e in zip(kept.unbind(2), symbols.unbind(2), strict=True):
             found.append(memory)
-            memory = torch.addcmul(e[:, None], k[..., None], memory)
-        return torch.stack(found, dim=1).flatten(2)
+            memory = torch.addcmul(e[:, :, None], k[..., None], memory)
+        return torch.stack(found, dim=2).flatten(3)
