@@ -35,6 +35,15 @@ class Timed(ta.Task):
         return rng.random((n, self.blocks, 1))
 
 
+@dataclass(frozen=True)
+class Asked(Timed):
+    """A task of which nothing comes but the answer."""
+
+    @property
+    def fields(self):
+        return (ta.Field("second", "binary"),)
+
+
 def law_of(task, parameters=2, seed=0):
     torch.manual_seed(seed)
     trials = Trials(SequenceEncoder(task))
@@ -57,6 +66,17 @@ def test_probabilities_of_all_sequences_sum_to_one():
     log = log_p(trials, law, Behavior({"choice": choices, "reward": rewards}), np.repeat(z[:1], len(z), 0))
     assert np.exp(log).sum() == pytest.approx(1.0, abs=1e-5)
     assert len(np.unique(log.round(6))) > 9  # choices are not all alike
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_answer_of_which_nothing_comes_leaves_traces():
+    """Before anything is learned: what was answered often is another thing than what was not."""
+    trials, law = law_of(Asked())
+    answers = np.array(list(product(range(2), repeat=4)), np.int16)[:, None]
+    log = log_p(trials, law, Behavior({"second": answers}), np.zeros((len(answers), 2)))
+    assert np.exp(log).sum() == pytest.approx(1.0, abs=1e-5)
+    last = log[1::2] - log[::2]  # of the last answer, by the three before it
+    assert len(np.unique(last.round(6))) == 8
 
 
 def test_probabilities_of_later_responses_sum_to_one():

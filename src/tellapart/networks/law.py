@@ -126,7 +126,7 @@ class Law(nn.Module):
         _, others = responses_of(trials.task)
         self.numbers = [categories(f) == 0 for f in others]
         known = described // self.options + (self.options if self.options > 1 else 0) + clock + trials.extra - 1
-        came = outcomes + sum(rest)
+        came = max(1, outcomes + sum(rest))  # where nothing comes of a choice, that it was made
         self.put = nn.Linear(came, traces)
         self.fade = nn.Parameter(torch.linspace(0.0, 4.0, traces).repeat(2, 1))  # of options that were chosen, and of the others
         self.known, self.score = nn.Linear(2 * (known + traces), width), nn.Linear(width, terms)
@@ -148,7 +148,7 @@ class Law(nn.Module):
         seen, mask = inputs[..., self.own :], inputs[..., -1]
         *sizes, _ = self.widths
         chosen, *others, outcomes, described, context = seen[..., :-1].split([*sizes, seen.shape[-1] - 1 - sum(sizes)], dim=-1)
-        came = torch.cat([outcomes, *others], dim=-1)
+        came = torch.cat([outcomes, *others], dim=-1) if outcomes.shape[-1] or others else torch.ones_like(chosen[..., :1])
         known = self._known(described, context)
         known = torch.cat([known, self._traces(chosen, came, mask)], dim=-1)
         hidden = torch.relu(self.known(_with_mean(known)))  # (N, B, T, K, W)
