@@ -9,7 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart.information.estimate import Pointwise
 from tellapart.journal import Journal
-from tellapart.search.amortized import CLIMBS, HABITS, LAST, LOOKS, _as_good, _Finder
+from tellapart.search.amortized import CLIMBS, ESTIMATED, HABITS, LAST, LOOKED_AT, LOOKS, _as_good, _Finder
 from tellapart.workers import HERE, Workers
 
 TASK = ta.BernoulliBandit(2, 2, 6)
@@ -42,7 +42,7 @@ class Finder(_Finder):
 
     def _estimate(self, what, designs, n, purpose):
         self.asked.append((what, len(designs), n, purpose))
-        self._done += self._cost(len(designs) * n)
+        self._done += self._cost(len(designs) * n, ESTIMATED)
         return [points(float(design[0, 0])) for design in designs]
 
     def _climb_further(self, design):
@@ -146,10 +146,12 @@ def test_the_bound_over_training_is_shown_at_a_hundred_points(tmp_path):
 
 def test_costs_are_counted_in_steps_and_progress_never_passes_the_end(tmp_path):
     finder = Finder(tmp_path, batch=64)
-    assert [finder._cost(participants) for participants in (0, 256, 700, 2560)] == [1, 1, 3, 10]
-    looks = sum(LOOKS) * 16 * 50
+    assert [finder._cost(participants, 1 / 4) for participants in (0, 256, 700, 2560)] == [1, 1, 3, 10]
+    looks, settings = sum(LOOKS) * 16 * 50, finder.settings
     assert finder.climbing == 16 * 50  # four numbers
-    assert finder.total == 40 + finder._cost(looks + (sum(CLIMBS) + LAST) * 16 * 50) * 5 // 4
+    surveys = finder._cost(looks + (sum(CLIMBS) + LAST) * 16 * 50, LOOKED_AT)
+    chosen, drawn = 2 * (settings.finalists + HABITS) * settings.finalist_simulations, settings.baselines * settings.baseline_simulations
+    assert finder.total == 40 + surveys + finder._cost(chosen + drawn, ESTIMATED)
     finder._tell(10, "training", "more")
     finder._done = 10**9
     finder._tell(10, "training")

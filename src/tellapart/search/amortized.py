@@ -49,6 +49,9 @@ LOOKS, CLIMBS = (0.15, 0.25, 0.25, 0.1), (0.0, 0.0, 0.5, 0.75)
 LAST = 0.25
 """How much climbing follows the choice."""
 
+LOOKED_AT, ESTIMATED = 1 / 6, 3 / 4
+"""What participants in surveys, and in estimates by more than the quick part of an estimator, cost beside one that is trained on."""
+
 
 @dataclass(frozen=True)
 class Amortized(Search):
@@ -196,9 +199,11 @@ class _Finder:
         # climbs are for designs of many numbers; how far they lead is measured in participants
         size = self.space.shape[0] * self.space.shape[1]
         self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6))
-        # a participant that is estimated costs about a quarter of one that is trained on
-        looks = sum(LOOKS) * settings.survey * settings.survey_simulations
-        self._done, self.total = 0, self.steps + self._cost(looks + (sum(CLIMBS) + LAST) * self.climbing) * 5 // 4
+        surveyed = sum(LOOKS) * settings.survey * settings.survey_simulations + (sum(CLIMBS) + LAST) * self.climbing
+        # the finalists, as many again for the report of those that are good, and the baseline
+        estimated = 2 * (settings.finalists + HABITS) * settings.finalist_simulations + settings.baselines * settings.baseline_simulations
+        self._price = LOOKED_AT if self.estimator.quick is self.estimator else ESTIMATED
+        self._done, self.total = 0, self.steps + self._cost(surveyed, LOOKED_AT) + self._cost(estimated, self._price)
 
     def find(self) -> Found:
         settings = self.settings
@@ -222,7 +227,7 @@ class _Finder:
             return surveyor.climb(surveyor.look(count, good, keep), participants, keep)
 
         kept = self._kept_survey(str(number), number, survey)
-        self._done += self._cost(count * self.settings.survey_simulations + participants)
+        self._done += self._cost(count * self.settings.survey_simulations + participants, LOOKED_AT)
         if number == 0:
             words = f"{format_design(self.space, kept['designs'][0])} tells at least {kept['nats'][0]:.2f} nats; the search goes on"
             self._tell(round(ROUNDS[0] * self.steps), PROVISIONAL, words)
@@ -291,16 +296,16 @@ class _Finder:
             return surveyor.climb((design[None], np.zeros(1)), participants, 1)
 
         end = np.array(self._kept_survey("last", len(ROUNDS), survey)["designs"][0])
-        self._done += self._cost(participants)
+        self._done += self._cost(participants, LOOKED_AT)
         if (end == design).all():
             return None
         there, here = self._estimate("finalist", np.stack([end, design]), self.settings.finalist_simulations, _RACE)
         gain = there.minus(here)
         return end if gain.nats > gain.se else None
 
-    def _cost(self, participants: float) -> int:
+    def _cost(self, participants: float, price: float) -> int:
         """Participants that are estimated, in steps of training."""
-        return max(1, round(participants / (4 * self.settings.batch)))
+        return max(1, round(price * participants / self.settings.batch))
 
     def _estimate(self, what: str, designs: Floats, n: int, purpose: int) -> list[Pointwise]:
         """What participants contribute at several designs, with common random numbers."""
@@ -311,7 +316,7 @@ class _Finder:
         self._tell(self.steps, "estimating on fresh simulations", counted(len(designs), f"{what} design"))
         points, failures = pointwise_at_each(self.estimator, designs, n, (self.job.seed, purpose), self.workers)
         self.job.journal.put_failures(failures)
-        self._done += self._cost(len(designs) * n)
+        self._done += self._cost(len(designs) * n, self._price)
         return points
 
     def _trace(self, history: list[float]) -> list[dict[str, Any]]:
