@@ -144,6 +144,7 @@ def tellapart(seconds: float) -> dict[str, Any]:
     with one_thread():
         steps = round(seconds / (train(60, copy.deepcopy(estimator), 20) / 40))
         used = train(steps, estimator)
+        estimator.settle(Stream(estimator, designs, batch, (2, i), 0.2).batch(0) for i in range(9))
         judged = work.judge(lambda people: estimator.pointwise(estimator.prepare(people)).values, JUDGED)
     return {"rate": how.learning_rate, "seconds": used, "simulated": steps * batch, "passes": 1, **judged}
 

@@ -124,12 +124,12 @@ def test_the_cosine_rises_then_falls_to_nothing():
 
 def test_a_plateau_lowers_the_rate_when_patience_is_over():
     trainer = Trainer(estimator(), TrainingSettings(0.01, schedule="plateau", factor=0.5, patience=2), 100)
-    assert [trainer.told(value) for value in (1.0, 2.0, 1.9, 2.0)] == [True, True, False, False]
+    for value in (1.0, 2.0, 1.9, 2.0):
+        trainer.told(value)
     assert trainer.learning_rate == 0.01
     trainer.told(1.0)
     assert trainer.learning_rate == 0.005
-    assert trainer.told(2.1)
-    for _ in range(3):
+    for _ in range(4):
         trainer.told(2.1)
     assert trainer.learning_rate == 0.0025
 

@@ -49,7 +49,7 @@ def information_curve(
             got=estimator.encoder.name,
             fix='choose search method "amortized"',
         )
-    batch = estimator.simulate(design, n, np.random.default_rng([seed, 5]))
+    batch = estimator.simulate(design, n, np.random.default_rng([seed, 10]))
     _, blocks, trials, _ = batch.inputs.shape
     lengths = np.unique(np.linspace(max(1, trials / points), trials, points).round().astype(int))
     curve = []

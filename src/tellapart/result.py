@@ -147,11 +147,10 @@ class DesignResult:
         people, where = self._people(data, designs)
         return trust(self.found.estimator, people.behavior, where, seed=self.study.seed, progress=progress)
 
-    def validate(self, *, seed: int | None = None, keep: bool = True, progress: Progress = unheard, **settings: Any) -> Validation:
+    def validate(self, *, seed: int | None = None, progress: Progress = unheard, **settings: Any) -> Validation:
         """The checks of the estimator at the recommended design and at baseline designs.
 
         Arguments:
-            keep: Keep them in the run folder, for the report.
             settings: See `tellapart.validation.suite.validate`.
         """
         from .validation.suite import READ, validate
@@ -170,8 +169,7 @@ class DesignResult:
             progress=progress,
             **settings,
         )
-        if keep:
-            self.folder.write("validation.json", checks.to_json())
+        self.folder.write("validation.json", checks.to_json())
         return checks
 
     def _check_likelihoods(self) -> None:
@@ -184,9 +182,9 @@ class DesignResult:
         def made() -> dict[str, Any]:
             from .testing.likelihoods import PEOPLE, check_likelihoods
 
-            people = min(PEOPLE, self._trained // 8) if self._trained else PEOPLE
-            check_likelihoods(models, task, alone=True, seed=seed, most=people)
-            return {"right": [model.name for model in models], "people": people}
+            most = self._trained // 8 or PEOPLE
+            check_likelihoods(models, task, alone=True, seed=seed, most=most)
+            return {"right": [model.name for model in models], "people": min(most, PEOPLE)}
 
         if have_likelihoods(models):
             self.folder.kept("likelihoods.json", made)
@@ -295,14 +293,11 @@ class DesignResult:
         found = self.folder.kept("on-the-way.json", lambda: verdicts(calibration_on_the_way(policy or self.policy(), self.study.seed)))
         return doubts(found, "after some of the planned blocks")
 
-    def adapt(
-        self, n: int = 100, *, seed: int | None = None, keep: bool = True, limit: float = 1.0, progress: Progress = unheard, **settings: Any
-    ) -> Worth:
+    def adapt(self, n: int = 100, *, seed: int | None = None, limit: float = 1.0, progress: Progress = unheard, **settings: Any) -> Worth:
         """What adapting would be worth: simulated participants with the policy and with the recommended design.
 
         Arguments:
             n: How many.
-            keep: Keep the result in the run folder, for the report.
             limit: How long a server would wait for a decision, in seconds.
             settings: Of `Stopping`: sure, narrow, least.
         """
@@ -310,8 +305,7 @@ class DesignResult:
         from .adaptive.worth import worth
 
         found = worth(self.policy(progress), n, self.study.seed if seed is None else seed, Stopping(**settings), progress, limit)
-        if keep:
-            self.folder.write("adaptive.json", found.to_json())
+        self.folder.write("adaptive.json", found.to_json())
         return found
 
     def report(self, validation: Validation | None = None, progress: Progress = unheard) -> str:

@@ -153,18 +153,15 @@ class Run:
         }
 
 
-def find_design(
-    study: Study, path: str | Path | None = None, *, workers: int | Workers = 1, progress: Progress = unheard, fresh: bool = False
-) -> DesignResult:
+def find_design(study: Study, path: str | Path | None = None, *, workers: int | Workers = 1, progress: Progress = unheard) -> DesignResult:
     """Find the most informative design of a study.
 
     Arguments:
         path: The folder in which the run is kept; a stopped run in it goes on. If not given, nothing is kept.
         workers: How many processes share the work, or the workers of a Dask cluster; changes nothing but the time.
         progress: Told how it goes on.
-        fresh: Begin anew, whatever the folder holds.
     """
-    return Run.open(study, path, fresh=fresh).design(workers=workers, progress=progress)
+    return Run.open(study, path).design(workers=workers, progress=progress)
 
 
 def recommended(study: Study, path: str | Path) -> Floats:

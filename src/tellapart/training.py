@@ -206,6 +206,7 @@ class Trainer:
         self.weights = [p for p in self.estimator.parameters() if p.requires_grad]
         self.optimizer = self._optimizer()
         self._scale, self._best, self._waited = 1.0, -math.inf, 0
+        self._kept: dict[str, Tensor] = {}
         self._pool = ThreadPoolExecutor(self.settings.pieces)
         keep_memory()
 
@@ -245,9 +246,10 @@ class Trainer:
             if self.stopped:
                 break
         self.estimator.eval()
-        if self.stopped or self.step >= self.steps:
-            further = map(source.batch, count(self.step))
-            self.estimator.settle(lambda: next(further))
+
+    def settle(self, source: Source) -> None:
+        """Let the estimator choose what is chosen when training is over, by batches that come after the last."""
+        self.estimator.settle(map(source.batch, count(self.steps)))
 
     def _move(self, batch: Batch) -> None:
         """One step of the optimizer."""
@@ -290,15 +292,21 @@ class Trainer:
             return self.settings.learning_rate * (0.05 + 0.95 * done / warmup)
         return self.settings.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (done - warmup) / (1 - warmup))))
 
-    def told(self, value: float) -> bool:
-        """Tell the plateau schedule a validation value (larger is better); is it the best so far?"""
+    def told(self, value: float, *, keep: bool = False) -> None:
+        """Tell the plateau schedule a validation value (larger is better), and `keep` the weights if it is the best so far."""
         if value > self._best:
             self._best, self._waited = value, 0
-            return True
+            if keep:
+                self._kept = {name: tensor.clone() for name, tensor in self.estimator.state_dict().items()}
+            return
         self._waited += 1
         if self._waited > self.settings.patience:
             self._scale, self._waited = self._scale * self.settings.factor, 0
-        return False
+
+    def restore(self) -> None:
+        """Back to the best weights, if any were kept."""
+        if self._kept:
+            self.estimator.load_state_dict(self._kept)
 
     def recent(self, steps: int = 100) -> float:
         """The average of the bound over the last batches, each new to the network if they come from a stream."""

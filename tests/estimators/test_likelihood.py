@@ -5,6 +5,7 @@ Where a test compares with a random spread it does so at 4.5 standard errors: 1 
 
 import math
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -163,7 +164,7 @@ def test_how_far_the_law_is_trusted_is_chosen_after_training():
     for scale in (1.0, -1.0, 0.0):
         made = estimator(ONE, trust=0.5)
         made.law = Readings(made.encoder.own, scale)
-        made.settle(lambda: asked.append(1) or made.simulate(DESIGN, 400, np.random.default_rng(5)))  # noqa: B023
+        made.settle(asked.append(1) or made.simulate(DESIGN, 400, np.random.default_rng(5)) for _ in count())
         found.append(made.trust.item())
     assert found == [1.0, 0.0, 0.5]
     assert len(asked) == 6  # two batches for each, of participants that nothing was learned from
@@ -183,8 +184,30 @@ def test_of_several_laws_each_has_an_equal_say_and_learns_as_it_would_alone():
     said[0].sum().backward()
     assert torch.allclose(together, first.theta[0].weight.grad / 2, atol=1e-5)
     several.law = Readings(several.encoder.own, 0.0)  # neither better nor worse
-    several.settle(lambda: several.simulate(DESIGN, 400, np.random.default_rng(5)))
+    several.settle(several.simulate(DESIGN, 400, np.random.default_rng(5)) for _ in count())
     assert several.trust.item() == pytest.approx(2 / 3)
+
+
+def test_laws_go_on_from_that_of_an_estimator_that_has_one():
+    """Several are learned beside it: the first begins where it is, the others anew."""
+    known = ta.LikelihoodEstimator(BOTH, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))
+    known.encoder.learn_scale(BOTH.simulate(TASK, DESIGN, 50, np.random.default_rng(1)).behavior)
+    around = ta.LikelihoodEstimator.around(known, 3, laws=2)
+    assert around.equal == pytest.approx(2 / 3)
+    batch = known.simulate(DESIGN, 20, np.random.default_rng(2))
+    first, second = (law(batch.inputs, batch.v, batch.model) for law in around.law.laws)
+    assert torch.equal(first, known.law(batch.inputs, batch.v, batch.model))
+    assert not torch.allclose(first, second)
+    people = BOTH.simulate(TASK, DESIGN, 20, np.random.default_rng(2))
+    assert torch.equal(around.prepare(people).inputs, batch.inputs)
+    assert np.array_equal(
+        around.quick.pointwise(around.quick.prepare(people)).values, known.quick.pointwise(known.quick.prepare(people)).values
+    )
+
+
+@pytest.mark.parametrize(("places", "count", "some"), [([4, 5, 6, 7], 2, [4, 6]), ([1, 2, 3], 9, [1, 2, 3]), ([5, 6, 7], 2, [5, 6])])
+def test_whom_the_mean_correction_is_from_are_evenly_spread(places, count, some):
+    assert likelihood._some(torch.tensor(places), count).tolist() == some
 
 
 @ta.model(name="hidden", parameters={"a": ta.Normal(), "b": ta.Normal()}, vectorised=True)
@@ -193,6 +216,12 @@ def hidden(values, designs, rng, task):
 
 
 NUISANCE = ta.Question((HiddenNumber(), hidden()), "both", about=("hidden-number.theta", "hidden.b"))
+
+
+def test_fewer_steps_are_needed_only_where_all_is_corrected():
+    shares = [ta.LikelihoodEstimator.share_of_steps(question) for question in (ONE, TWO, BOTH, NUISANCE)]
+    assert shares == [0.4, 0.4, 0.4, 1.0]
+    assert ta.PosteriorEstimator.share_of_steps(ONE) == 1.0
 
 
 @pytest.mark.parametrize("question", [BOTH, NUISANCE])

@@ -69,6 +69,27 @@ def test_a_stopped_search_goes_on_to_the_same_bytes(tmp_path, settings, told, mo
         assert (whole / name).read_bytes() == (tmp_path / "pieces" / name).read_bytes()
 
 
+@pytest.mark.parametrize("settings", [{"steps": 7}, {"simulations": 10_000, "steps": 1, "batch": 1024}], ids=["stream", "budget"])
+def test_how_far_the_law_is_trusted_is_chosen_when_training_is_over(tmp_path, settings, monkeypatch):
+    """Also if the search was stopped while it was chosen; of a budget, by participants that nothing was learned from."""
+    monkeypatch.setattr("tellapart.search.learning.CHECKPOINT_EVERY", 7)
+    asked = []
+
+    def settle(self, further):
+        asked.append(len(next(iter(further))))
+        if len(asked) == 1:
+            raise Killed
+        self.trust.fill_(0.125)
+
+    monkeypatch.setattr(ta.LikelihoodEstimator, "settle", settle)
+    study = ta.Study(TASK, TELL.models, search=replace(SMALL, **settings), seed=3)
+    with pytest.raises(Killed):
+        ta.find_design(study, tmp_path)
+    found = ta.find_design(study, tmp_path).found
+    assert found.estimator.trust.item() == 0.125
+    assert asked[-1] == (500 if "simulations" in settings else 64)  # a tenth of what was kept for training
+
+
 def test_a_finished_search_is_read_back(told):
     again = ta.Run.finished(TELL, told.folder.path).result()
     assert dumps(told.found.to_json()) == dumps(again.found.to_json())

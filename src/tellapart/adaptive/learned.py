@@ -8,7 +8,7 @@ that does, from which participants are drawn that are like the one who takes par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import StudyError
 from ..groups.memory import check_memory, goes_on
 from ..models.simulation import Simulations
-from ..models.symmetry import broken_by
+from ..models.symmetry import broken_by, unbroken
 from ..progress import Progress, unheard
 from ..question import Question, everything
 from ..search.base import Search
@@ -95,7 +95,7 @@ class Learning:
     @property
     def _symmetry(self) -> Symmetry:
         """What the task declares and no model breaks."""
-        return replace(self.task.design_space.symmetry, **dict.fromkeys(broken_by(self.question.models, self.task, self.seed), False))
+        return unbroken(self.task.design_space.symmetry, broken_by(self.question.models, self.task, self.seed))
 
     def _answers(self, codes: Codes, progress: Progress) -> Answers:
         """The law of answers, kept model by model."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Callable, ClassVar, Iterator, Self, Sequence
+from typing import Any, Callable, ClassVar, Iterable, Iterator, Self, Sequence
 
 import numpy as np
 import torch
@@ -96,9 +96,6 @@ class Estimator(nn.Module, ABC):
     optimizer: ClassVar[OptimizerName] = "muon"
     """How its weights are moved then (`optimizer.py`)."""
 
-    steps: ClassVar[float] = 1.0
-    """How many steps of training it needs where one estimator is trained for every design, as a share of what a posterior needs."""
-
     complete_only: bool = False
     """Was it trained on complete data only, so that it knows nothing of missed trials and unfinished experiments?"""
 
@@ -110,6 +107,11 @@ class Estimator(nn.Module, ABC):
     def for_every_design(cls, question: Question, encoder: Encoder) -> Self:
         """One that is large enough to be trained over all designs at once."""
         return cls(question, encoder)
+
+    @staticmethod
+    def share_of_steps(question: Question) -> float:
+        """How many steps of training it needs where one estimator is trained for every design, as a share of what a posterior needs."""
+        return 1.0
 
     @abstractmethod
     def code(self, simulations: Simulations) -> NDArray[np.float32]:
@@ -162,8 +164,8 @@ class Estimator(nn.Module, ABC):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def settle(self, further: Callable[[], Batch]) -> None:
-        """Choose what is chosen when training is over; each call of `further` gives a batch that would have come next."""
+    def settle(self, further: Iterable[Batch]) -> None:
+        """Choose what is chosen when training is over, by batches that nothing was learned from: there may be no end to them."""
 
     def loss(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         """What training minimises."""

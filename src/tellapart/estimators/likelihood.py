@@ -22,7 +22,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
-from typing import Any, Callable, ClassVar, Self
+from typing import ClassVar, Iterable, Self
 
 import numpy as np
 import torch
@@ -76,7 +76,6 @@ class LikelihoodEstimator(Estimator):
     """
 
     name: ClassVar[str] = "likelihood"
-    steps: ClassVar[float] = 0.4
     sources: tuple[str, ...] = ("foster2020unified",)
 
     encoder: Trials
@@ -98,7 +97,12 @@ class LikelihoodEstimator(Estimator):
         self.law: Law | Laws = Laws(learned) if laws > 1 else learned[0]
         self.equal = laws / (laws + 1)  # b, if each network has an equal say
         self.trust: Tensor  # b, how far laws are trusted, (1,)
-        self.register_buffer("trust", torch.tensor([0.8]))
+        self.register_buffer("trust", torch.tensor([self.equal]))
+
+    @staticmethod
+    def share_of_steps(question: Question) -> float:
+        """Fewer where all is corrected; parameters beside nuisance are not, those of models that are told apart included."""
+        return 0.4 if not question.about_parameters or question.about == everything(question).about else 1.0
 
     @staticmethod
     def corrects(estimator: Estimator) -> bool:
@@ -107,15 +111,20 @@ class LikelihoodEstimator(Estimator):
 
     @classmethod
     def around(cls, estimator: Estimator, seed: int, laws: int = 1) -> Self:
-        """One whose posterior is that of a trained estimator and stays as it is: laws are learned, and draws of nuisance parameters."""
+        """One whose posterior is that of a trained estimator and stays as it is: laws are learned, and draws of nuisance parameters. If the
+        estimator has a law, that is where the first of them begins.
+        """
+        quick = estimator.quick
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            made = cls(estimator.question, copy.deepcopy(quick.encoder), laws)
+        learned = {name: value for name, value in quick.state_dict().items() if not name.startswith("encoder.")}
+        made.posterior.load_state_dict(learned)
         if isinstance(estimator, cls):
-            made = copy.deepcopy(estimator)
-        else:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
-                made = cls(estimator.question, copy.deepcopy(estimator.encoder), laws)
-            learned = {name: value for name, value in estimator.state_dict().items() if not name.startswith("encoder.")}
-            made.posterior.load_state_dict(learned)
+            made.encoder.load_state_dict(estimator.encoder.state_dict())
+            made.nuisance.load_state_dict(estimator.nuisance.state_dict())
+            known = copy.deepcopy(estimator.law)
+            made.law = Laws([known, *list(made.law.laws)[1:]]) if isinstance(made.law, Laws) else known
         for part in (made.encoder.inner, made.posterior):
             part.requires_grad_(False)
         return made.to(estimator.device)
@@ -152,11 +161,13 @@ class LikelihoodEstimator(Estimator):
         who, turn = each % n, each // n
         return replace(batch[who], inputs=batch.inputs[who, (who + turn) % blocks, None])
 
-    def settle(self, further: Callable[[], Batch]) -> None:
+    def settle(self, further: Iterable[Batch]) -> None:
         """Choose b: an equal say for all, unless another one, or having laws alone rather than none, is clearly better."""
-        trusts, judges = torch.tensor(TRUST, device=self.device), [further()]
-        while sum(map(len, judges)) < JUDGES:
-            judges.append(further())
+        trusts, judges = torch.tensor(TRUST, device=self.device), list[Batch]()
+        for batch in further:
+            judges.append(batch)
+            if sum(map(len, judges)) >= JUDGES:
+                break
         bounds = self._bounds(Batch.concatenate(judges), trusts, _seeded(0)).double()
         best, first = bounds.mean(1).argmax(), (trusts - self.equal).abs().argmin()
         clear = _clearly_better(bounds[best], bounds[first]) or _clearly_better(bounds[-1], bounds[0])
@@ -191,7 +202,7 @@ class LikelihoodEstimator(Estimator):
             return self.bound(batch, _seeded(seed)), None
         groups = list(batch.by_model())
         most = max(CORRECTED, len(batch) // ONE_IN)
-        few = torch.cat([chosen[: math.ceil(most / len(groups))] for _, chosen in groups])
+        few = torch.cat([_some(chosen, math.ceil(most / len(groups))) for _, chosen in groups])
         corrected = self.bound(batch[few], _seeded(seed))
         values = self.chunked(lambda part: self.posterior.bound_of(self.encoder(part.inputs), self._for_posterior(part)), batch)
         correction, influence = corrected - values[few], values.clone()
@@ -215,18 +226,14 @@ class LikelihoodEstimator(Estimator):
 
     def sample_theta(self, inputs: Tensor, model: int, draws: int, generator: np.random.Generator) -> Tensor:
         """Of draws from the flow, twice as many and no fewer than weigh models, each as often as its weight says (systematically)."""
+        random = _seeded(int(generator.integers(2**63)))
         if f"{model}" in self.nuisance:
-            random = _seeded(int(generator.integers(2**63)))
             return self.posterior.head(model).sample(self.encoder(inputs), draws, random)
-        random, count = _seeded(int(generator.integers(2**63))), max(2 * draws, self.proposals)
-        z, log_ratio = self._weighed(model, inputs, self.encoder(inputs), count, random)
+        z, log_ratio = self._weighed(model, inputs, self.encoder(inputs), max(2 * draws, self.proposals), random)
         below = (self.trust * log_ratio).double().softmax(0).cumsum(0).T.contiguous()
         places = ((torch.arange(draws) + torch.rand(len(inputs), 1, generator=random)) / draws).to(below)
         picked = torch.searchsorted(below, places).clamp(max=len(z) - 1).T
         return z.gather(0, picked[..., None].expand(-1, -1, z.shape[-1]))
-
-    def flow(self, inputs: Tensor, model: int) -> Any:
-        return self.posterior.head(model).given(self.encoder(inputs))
 
     def guess(self, inputs: Tensor) -> Tensor:
         return self._classify(self.encoder(inputs)).argmax(-1)
@@ -306,6 +313,12 @@ class LikelihoodEstimator(Estimator):
 def can_correct(question: Question) -> bool:
     """Is there something that a law corrects? Not posteriors of parameters where others are nuisance."""
     return question.about_models or question.about == everything(question).about
+
+
+def _some(places: Tensor, count: int) -> Tensor:
+    """So many of them, at most, evenly spread: they may lie in an order that means something."""
+    count = min(count, len(places))
+    return places[torch.arange(count, device=places.device) * len(places) // count]
 
 
 def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:

@@ -82,7 +82,7 @@ class Refinement:
     def words(self) -> str:
         question, own = self.estimator.question, f"the estimator '{self.estimator.name}' is none"
         if not self.simulated:
-            why = "parameters without all others of their model are none" if self.estimator.has_flows else own
+            why = "parameters without all others of their model are none" if self.estimator.quick.has_flows else own
             return f"The answers are the network's own: {why} that a learned likelihood corrects."
         learned = f"How probable each response is was learned from {self.simulated:,} simulated people, some of them like those at hand"
         if not self.used:
@@ -126,6 +126,7 @@ def refine(
             trainer.run(people, round(share * steps), progress=told)
             people.parameters = refined.propose(behavior, designs, DRAWS, np.random.default_rng([seed, 1, k]))
         trainer.run(people, progress=told)
+        trainer.settle(people)
         measured = _gain(estimator, refined, people.simulations(steps + MEASURED, near=False, size=MEASURED))
         refined.proposals = DRAWS
     used = float(refined.trust) > 0

@@ -28,7 +28,8 @@ class InformationEstimate:
         se: Its standard error over simulations.
         kind: "exact" (by likelihood, up to simulation noise), "lower bound" (the truth is at least this, up to noise) or "upper bound".
         n: How many simulated participants it rests on.
-        accuracy: How often the most probable model is the true one, where models are told apart.
+        accuracy: How often the most probable model is the true one, where models are told apart; by what can be told at little cost
+            (`Estimator.guess`), so that a learned likelihood has no part in it.
         accuracy_se: The standard error of that.
         failed: How many participants could not be simulated, so that others took their places.
     """
@@ -118,10 +119,10 @@ class Pointwise:
 
     def minus(self, other: Pointwise) -> Difference:
         """The difference of two averages over the same participants, paired."""
-        return Difference(*stratified(self._spread - other._spread, self.model, self.prior))
+        return Difference(*stratified(self.spread - other.spread, self.model, self.prior))
 
     @property
-    def _spread(self) -> Floats:
+    def spread(self) -> Floats:
         """The influence, moved so that it averages to the estimate."""
         if self.influence is None:
             return self.values

@@ -7,6 +7,7 @@ blocks and labels changed back, behave like participants at the design itself.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Mapping, Sequence
 
 import numpy as np
@@ -50,6 +51,11 @@ def broken_by(models: Sequence[Model], task: Task, seed: int) -> dict[str, list[
     broken = {model.name: broken_symmetries(model, task, seed, n=200) for model in models}
     kinds = {kind: [name for name, one in broken.items() if getattr(one, kind)] for kind in ("columns", "blocks")}
     return {kind: names for kind, names in kinds.items() if names}
+
+
+def unbroken(symmetry: Symmetry, broken: Mapping[str, list[str]]) -> Symmetry:
+    """What is left of a declared symmetry if some kinds of it are broken."""
+    return replace(symmetry, **dict.fromkeys(broken, False))
 
 
 def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool:

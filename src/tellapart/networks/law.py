@@ -217,7 +217,7 @@ class Laws(nn.Module):
         laws: The laws. By their mean, each learns as it would alone.
     """
 
-    def __init__(self, laws: Sequence[Law]) -> None:
+    def __init__(self, laws: Sequence[nn.Module]) -> None:
         super().__init__()
         self.laws = nn.ModuleList(laws)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Sequence
+from typing import TYPE_CHECKING, Literal, Sequence
 
 import numpy as np
 
@@ -134,19 +134,16 @@ def _train(estimator: CriticEstimator, train: Batch, held_out: Batch, settings: 
     how = TrainingSettings(settings.learning_rate, "adam", settings.weight_decay, schedule="plateau", factor=factor, patience=patience)
     source = Epochs(train, settings.minibatch, (seed,))
     curve: list[float] = []
-    best: dict[str, Any] = {}
 
     @torch.no_grad()
     def validate(trainer: Trainer) -> None:
         generator = torch.Generator().manual_seed(len(curve))
         curve.append(float(estimator.bound(held_out, generator).double().mean()))
-        if trainer.told(curve[-1]) and settings.keep == "best":
-            best.update({name: value.clone() for name, value in estimator.state_dict().items()})
+        trainer.told(curve[-1], keep=settings.keep == "best")
 
     trainer = Trainer(estimator, how, settings.epochs * source.steps, seed)
     trainer.run(source, every=source.steps, after=validate)
-    if best:
-        estimator.load_state_dict(best)
+    trainer.restore()
     return curve
 
 

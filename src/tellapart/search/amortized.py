@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..estimators.base import Estimator
     from ..networks.base import Encoder
 
-_TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE, _AGAIN = range(1, 9)
+_TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE, _AGAIN, _DRAW = range(1, 10)
 """What a seed is for: no two purposes share simulations."""
 
 HABITS = 2
@@ -177,7 +177,7 @@ class Amortized(Search):
     def total_steps(self, question: Question) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
         usual = steps_for(question.widest) if question.about_parameters else 4000
-        return self.steps or round(usual * self._kind(question).steps)
+        return self.steps or round(usual * self._kind(question).share_of_steps(question))
 
     def _kind(self, question: Question) -> type[Estimator]:
         """What is trained."""
@@ -251,7 +251,7 @@ class _Finder:
         return self.job.journal.kept(f"survey {name}", made)
 
     def _report(self, finalists: Floats, history: list[float]) -> Found:
-        settings, rng = self.settings, np.random.default_rng([self.job.seed, _BASELINE])
+        settings, rng = self.settings, np.random.default_rng([self.job.seed, _DRAW])
         drawn = self.job.task.baseline(settings.baselines, rng) if settings.baselines else np.zeros((0, *self.space.shape))
         at_drawn = self._estimate("baseline", drawn, settings.baseline_simulations, _BASELINE)
         # a drawn design may be as good as anything: the best of them are finalists too

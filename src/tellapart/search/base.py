@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import StudyError
 from ..information.estimate import Difference, Floats, InformationEstimate, Pointwise, stratified
 from ..journal import Journal
-from ..models.symmetry import broken_by
+from ..models.symmetry import broken_by, unbroken
 from ..parts import KINDS, PartKind
 from ..progress import Progress, unheard
 from ..question import Question
@@ -79,7 +79,7 @@ class Job:
     def space(self) -> DesignSpace:
         """The task's design space, with the symmetries that all models have: a design stands for its equivalents only in these."""
         space = self.task.design_space
-        return replace(space, symmetry=replace(space.symmetry, **dict.fromkeys(self.broken_symmetries, False)))
+        return replace(space, symmetry=unbroken(space.symmetry, self.broken_symmetries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +101,9 @@ class Baseline:
     @classmethod
     def of(cls, designs: Floats, points: Sequence[Pointwise], recommended: Pointwise) -> Baseline:
         """From what the same participants contribute at each baseline design and at the recommended one."""
-        table = np.stack([one.values for one in points])
+        table = np.stack([one.spread for one in points])
         mean = _over_designs(table, points[0])
-        gain = Difference(*_over_designs(recommended.values - table, points[0]))
+        gain = Difference(*_over_designs(recommended.spread - table, points[0]))
         estimates = tuple(one.estimate() for one in points)
         first = estimates[0]
         accuracy = None if first.accuracy is None else float(np.mean([e.accuracy for e in estimates]))

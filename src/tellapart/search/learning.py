@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Callable, Sequence
 
 import numpy as np
 
@@ -106,11 +106,11 @@ def seconds_a_step(estimator: Estimator, job: Job, batch: int) -> float:
     """How long a step of training takes here, simulations included."""
     from ..training import Stream, Trainer, TrainingSettings
 
-    trainer = Trainer(estimator, TrainingSettings(optimizer=estimator.optimizer, pieces=2), TRIED + 1)  # never at its end
+    trainer = Trainer(estimator, TrainingSettings(optimizer=estimator.optimizer, pieces=2), TRIED)
     source = Stream(estimator, Mixture(job.task), batch, (job.seed, 0))
     trainer.run(source, 4)  # compilers and caches
     began = perf_counter()
-    trainer.run(source, TRIED)
+    trainer.run(source)
     return (perf_counter() - began) / (TRIED - 4)
 
 
@@ -142,6 +142,9 @@ def learn_from_stream(plan: Plan, number: int, designs: Mixture, tell: Tell) -> 
             after=keep,
             progress=lambda done, total, stage="", detail="": tell(done, STAGES[number], detail),
         )
+        keep(trainer)
+    if number == len(ROUNDS) - 1:
+        trainer.settle(source)
         keep(trainer)
     return trainer.history
 
@@ -180,19 +183,18 @@ def _early_stopping(plan: Plan, train: Simulations, held_out: Simulations, numbe
     how = TrainingSettings(plan.rate / 2, plan.estimator.optimizer, schedule="plateau", patience=4, clip=1.0, pieces=2)
     trainer, unseen = Trainer(plan.estimator, how, max(plan.steps, source.steps), plan.job.seed), plan.estimator.prepare(held_out)
     curve: list[float] = []
-    best: dict[str, Any] = {}
 
     def validate(trainer: Trainer) -> None:
         plan.estimator.eval()
-        curve.append(plan.estimator.pointwise(unseen).estimate().nats)
+        curve.append(plan.estimator.pointwise(unseen, accuracy=False).estimate().nats)
         plan.estimator.train()
-        if trainer.told(curve[-1]):
-            best.update({name: value.clone() for name, value in plan.estimator.state_dict().items()})
+        trainer.told(curve[-1], keep=True)
         trainer.stopped = trainer.learning_rate < how.learning_rate / 50
         tell(round(ROUNDS[number] * trainer.step), STAGES[number], f"information {max(curve):.3f} on held-out simulations")
 
     trainer.run(source, every=source.steps, after=validate)
-    plan.estimator.load_state_dict(best)
+    trainer.restore()
+    plan.estimator.settle([unseen])
     return curve
 
 

@@ -35,7 +35,7 @@ FEWEST, PEOPLE = 24, 2000
 
 
 def check_likelihoods(
-    models: Sequence[Model], task: Task, *, alone: bool = False, seed: int = 0, raise_errors: bool = True, most: float = np.inf
+    models: Sequence[Model], task: Task, *, alone: bool = False, seed: int = 0, raise_errors: bool = True, most: int = PEOPLE
 ) -> Checked:
     """Are the likelihoods of some models on one scale, so that their evidence can be compared? Those without one are left out.
 
@@ -47,7 +47,7 @@ def check_likelihoods(
     """
     known = [model for model in models if isinstance(model, LikelihoodModel)]
     findings = Findings(" and ".join(model.name for model in known))
-    n = int(max(FEWEST, min(most, PEOPLE)))
+    n = max(FEWEST, min(most, PEOPLE))
     pairs = [*((model, model) for model in known if alone), *pairwise(known)]
     findings.run([partial(hold_against_simulators, pair, task, findings, seed, n) for pair in pairs])
     return findings.checked(raise_errors)

@@ -177,7 +177,9 @@ def _check_estimator(kind: type[Estimator], task: Task, question: Question, step
         _require(finite, f"The bound of {name} is not {n} finite numbers.", got=tuple(bound.shape))
         before = estimator.pointwise(batch, seed).estimate()
         trainer = Trainer(estimator, TrainingSettings(learning_rate=kind.learning_rate, clip=2.0, pieces=2), steps, seed)
-        trainer.run(Stream(estimator, lambda count, r: sample(task.design_space, count, r), 128, (seed, 2)))
+        source = Stream(estimator, lambda count, r: sample(task.design_space, count, r), 128, (seed, 2))
+        trainer.run(source)
+        trainer.settle(source)
         after = estimator.pointwise(batch, seed).estimate()
         truth = exact_pointwise(task, question, design, n, np.random.default_rng([seed, 1])).estimate()
         for when, estimate in (("untrained", before), ("trained", after)):

@@ -2,14 +2,14 @@
 
 A lower bound says nothing of how far below the truth it is: an encoder that cannot see which side was chosen is blind to a
 preference for sides, well calibrated, and wrong. So a second network of another build reads the raw data, with no knowledge of the task. It
-starts from the estimator's own answer and is trained on fresh simulations to improve it:
+starts from the estimator's own answer, before a learned law corrects it, and is trained on fresh simulations to improve it:
 
     models       log r(m | y) = log q(m | y) + f_m(y), normalised, f = 0 at the start;
     parameters   under q, u = T(theta; y) is standard normal, T being the estimator's flow. The reader learns the density of u
                  given y, which is standard normal at the start, and stays so if q is the posterior.
 
-What it gains over the estimator on simulations that it has not seen is information that the estimator is known to miss. Nothing gained is
-no proof that nothing is missing, but two unlike networks have then failed to find it.
+What it gains over the estimator, law and all, on simulations that it has not seen is information that the estimator is known to miss.
+Nothing gained is no proof that nothing is missing, but two unlike networks have then failed to find it.
 """
 
 from __future__ import annotations

@@ -145,7 +145,9 @@ def amount(nats: float, kind: str, part: DesignValidation | None) -> str:
 
 
 def finding(reading: Reading) -> Literal["more", "nothing", "lost"]:
-    """What to make of a reading: it starts with a gain of zero, so that one clearly below it has learned nothing that is true."""
+    """What to make of a reading. One clearly below zero never came as far as the estimator: it learned nothing that is true, or not what a
+    learned law adds to the answer that the reader starts from. So it cannot tell what is missing.
+    """
     limit = max(0.01, 3 * reading.gain.se)
     return "more" if reading.gain.nats > limit else "lost" if reading.gain.nats < -limit else "nothing"
 
