@@ -52,8 +52,9 @@ LESS = 256
 MORE = 4096
 """Draws where the usual number leaves bounds too far apart."""
 STEPS = (
-    "The default is 4,000 steps to tell models apart and, since the shorter runs here, "
-    f"{steps_for(0):,} and {steps_for(1) - steps_for(0):,} for each parameter to measure them."
+    'The estimator was "posterior", the default then. Its default is 4,000 steps to tell models apart and, since the shorter runs here, '
+    f"{steps_for(0):,} and {steps_for(1) - steps_for(0):,} for each parameter to measure them. "
+    "The default of today corrects it by a learned likelihood."
 )
 """What a reader has to know of the steps that were measured."""
 Q_FAMILY = ("q-learning", "q-learning-sticky", "choice-kernel", "q-learning-forgetting")

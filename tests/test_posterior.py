@@ -133,6 +133,7 @@ def test_inference_asks_the_estimator_and_counts_trials():
     estimator = SimpleNamespace(
         question=question, task=task, inputs=lambda behavior, designs: "inputs", log_probabilities=lambda inputs: logits, draws=draws
     )
+    estimator.careful = estimator
     mask = np.array([[[True, True, True], [True, False, False], [True] * 3], [[True] * 3] * 3])
     behavior = Behavior({"choice": np.zeros(mask.shape, int), "reward": np.zeros(mask.shape)}, mask)
     for design in ([[0.3, 0.6]] * 3, [[[0.3, 0.6]] * 3] * 2):

@@ -236,7 +236,7 @@ def infer(estimator: Estimator, behavior: Behavior, designs: ArrayLike, draws: i
         designs: What they were run at: one design for all (B, V), or one a participant (N, B, V).
         draws: L, for questions about parameters.
     """
-    question, people = estimator.question, behavior.participants
+    estimator, question, people = estimator.careful, estimator.question, behavior.participants
     inputs, rng = estimator.inputs(behavior, designs), np.random.default_rng(seed)
     models, parameters, normal = None, {}, {}
     if question.about_models:

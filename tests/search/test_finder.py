@@ -161,7 +161,7 @@ def test_costs_are_counted_in_steps_and_progress_never_passes_the_end(tmp_path):
 def test_climbs_are_longer_where_designs_have_many_numbers(tmp_path):
     job = ta.Job(ta.BernoulliBandit(4, 6, 3), QUESTION, 3, Journal(tmp_path), workers=Workers(2))
     settings = ta.Amortized(steps=40, survey=16, survey_simulations=50)
-    assert _Finder(settings, job).climbing == 16 * 50 * 24 / 6
+    assert _Finder(settings, job).climbing == 16 * 50 * 8  # 24 numbers are 4 times 6 of them
     assert _Finder(replace(settings, simulations=10_000), job).climbing == 16 * 50
     # a quick simulator's work is done here, that of a slow one elsewhere
     assert [_Finder(replace(settings, simulations=n), job).workers for n in (0, 10_000)] == [HERE, job.workers]

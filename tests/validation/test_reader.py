@@ -104,6 +104,37 @@ def test_what_a_blind_encoder_misses_is_found(blind):
             assert reading.gain.nats > 0.5 * truth.nats
 
 
+TEN = ta.BernoulliBandit(arms=2, blocks=10, trials=1)
+
+
+def repeater(name, again):
+    """Chooses what it chose in the block before with probability `again`."""
+
+    @ta.model(name=name, parameters={}, vectorised=True)
+    def simulate(values, designs, rng, task):
+        changes = rng.random((len(designs), task.blocks)) > again
+        changes[:, 0] = rng.random(len(designs)) < 0.5
+        choice = (changes.cumsum(1) % 2)[..., None]
+        return {"choice": choice, "reward": (rng.random(choice.shape) < 0.5).astype(int)}
+
+    return simulate()
+
+
+def test_what_goes_on_from_block_to_block_is_found():
+    """Blocks are added up by estimators, whatever their order, so that nothing is known of what one taught for the next."""
+    question = ta.Question((repeater("repeats", 0.9), repeater("does not", 0.5)))
+    torch.manual_seed(1)
+    blind = ta.PosteriorEstimator(question, SequenceEncoder(TEN, summaries=8, width=16, units=8)).eval()
+    people = question.simulate(TEN, np.full((10, 2), 0.5), 4000, np.random.default_rng(8))
+    same = (np.diff(people.behavior.fields["choice"][:, :, 0], axis=1) == 0).sum(1)
+    odds = same * np.log(1.8) + (9 - same) * np.log(0.2)  # of repeating
+    exact = np.log(2) - np.logaddexp(0, np.where(people.model == 0, -odds, odds))
+    assert exact.mean() > 0.3
+    missing = exact.mean() - blind.pointwise(blind.prepare(people)).values.mean()
+    (reading,) = read_independently(blind, np.full((10, 2), 0.5), None, (3,), 100 * BATCH, 1000)
+    assert reading.gain.nats > 0.5 * missing
+
+
 def test_nothing_is_found_where_nothing_is_missing():
     """From the exact posterior, no more can be learned: a gain of five standard errors would be a false one."""
     (reading,) = read_independently(exact(), DESIGN, None, (4,), 20 * BATCH, 1000)

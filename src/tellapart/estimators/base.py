@@ -157,6 +157,11 @@ class Estimator(nn.Module, ABC):
         return self
 
     @property
+    def careful(self) -> Estimator:
+        """The same, with more draws where answers rest on draws: for what is said of single people."""
+        return self
+
+    @property
     def task(self) -> Task:
         return self.encoder.task
 

@@ -41,6 +41,9 @@ from .posterior import PosteriorEstimator
 DRAWS = 32
 """L, unless an estimator is told otherwise."""
 
+CAREFUL = 256
+"""L for what is said of single people."""
+
 TOGETHER = 46_080
 """Options of trials, of all draws of all participants, whose probability is computed at once: few enough for the processor's cache."""
 
@@ -132,6 +135,12 @@ class LikelihoodEstimator(Estimator):
     @property
     def quick(self) -> Estimator:
         return self.posterior
+
+    @property
+    def careful(self) -> Estimator:
+        made = copy.copy(self)
+        made.proposals = max(self.proposals, CAREFUL)
+        return made
 
     def _sequences(self, options: int) -> int:
         """Of how many draws or participants so many options are."""

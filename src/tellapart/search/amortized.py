@@ -44,9 +44,9 @@ _TRAIN, _SURVEY, _CHOOSE, _REPORT, _BASELINE, _FRESH, _RACE, _AGAIN, _DRAW = ran
 HABITS = 2
 """How many baseline designs are finalists."""
 
-LOOKS, CLIMBS = (0.15, 0.25, 0.25, 0.1), (0.0, 0.0, 0.5, 0.75)
+LOOKS, CLIMBS = (0.15, 0.25, 0.25, 0.1), (0.0, 0.0, 0.25, 0.75)
 """How much of a survey, and of climbing, follows each round of training."""
-LAST = 0.25
+LAST = 0.5
 """How much climbing follows the choice."""
 
 LOOKED_AT, ESTIMATED = 1 / 6, 3 / 4
@@ -198,7 +198,7 @@ class _Finder:
         self.steps = settings.total_steps(job.question)
         # climbs are for designs of many numbers; how far they lead is measured in participants
         size = self.space.shape[0] * self.space.shape[1]
-        self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6))
+        self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6) ** 1.5)
         surveyed = sum(LOOKS) * settings.survey * settings.survey_simulations + (sum(CLIMBS) + LAST) * self.climbing
         # the finalists, as many again for the report of those that are good, and the baseline
         estimated = 2 * (settings.finalists + HABITS) * settings.finalist_simulations + settings.baselines * settings.baseline_simulations

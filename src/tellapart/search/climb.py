@@ -4,7 +4,8 @@ The classic way to optimise experiments is exchange: leave all blocks but one as
 go on to the next block, and again until nothing is gained (Fedorov 1972; Meyer & Nachtsheim 1995). Here the value of a design is an
 estimate from simulations. All designs face the same random numbers, so that the difference of two designs is far more certain than
 either. Many alternatives are looked at with few participants; the few that promise most then race the present design with
-many participants, and replace it only if they win by more than a standard error.
+many participants, and the winner stays. What many small gains amount to is more certain than each of them; where a whole pass gains no
+more than its standard error, twice in a row, the climb ends.
 
 References:
     Meyer & Nachtsheim (1995), The coordinate-exchange algorithm for constructing exact optimal experimental designs.
@@ -46,7 +47,7 @@ class Climb:
 
 
 def climb(estimate: Estimate, space: DesignSpace, start: Floats, rng: np.random.Generator, passes: int, few: int, many: int) -> Climb:
-    """Improve a design (B, V) by exchanging blocks, in so many passes at most; the second pass in a row without a gain is the last.
+    """Improve a design (B, V) by exchanging blocks, in so many passes at most; the second pass in a row without a clear gain is the last.
 
     Arguments:
         few: Participants of a look at an alternative.
@@ -62,11 +63,11 @@ def climb(estimate: Estimate, space: DesignSpace, start: Floats, rng: np.random.
             looks = [points.estimate().nats for points in estimate(others, few)]
             best = others[np.argsort(looks)[::-1][:RACING]]
             for other, points in zip(best, estimate(best, many), strict=True):
-                gain = points.minus(present)
-                if gain.nats > gain.se:
+                if points.minus(present).nats > 0:
                     design, present = other, points
-        gains.append(present.minus(before).nats)
-        idle = idle + 1 if gains[-1] == 0.0 else 0
+        gained = present.minus(before)
+        gains.append(gained.nats)
+        idle = idle + 1 if gained.nats <= gained.se else 0
         if idle == 2:
             break
     return Climb(design, tried, tuple(gains))

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from ..estimators.base import Estimator
 from ..information.estimate import Difference, Floats, Pointwise, stratified
 from ..models.simulation import Simulations
+from ..models.symmetry import begins_anew
 from ..networks.base import recorded
 from ..progress import Progress, unheard
 from ..tasks.scaling import describe, features
@@ -38,6 +39,8 @@ UNSEEN = 8000
 class _Reader(nn.Module):
     """Raw fields, trial by trial: averages, what follows what, and a recurrent network in both directions; then f(y) and flows of u.
 
+    It reads block by block, or the blocks as one after the other unless all models are known to begin each of them anew.
+
     Arguments:
         simulations: Some participants, who give fields their scale.
     """
@@ -45,6 +48,7 @@ class _Reader(nn.Module):
     def __init__(self, estimator: Estimator, simulations: Simulations, units: int = 48, width: int = 128) -> None:
         super().__init__()
         self.task, question = estimator.task, estimator.question
+        self.whole = not all(begins_anew(model) for model in question.models)
         raw = recorded(self.task, simulations.behavior)[simulations.behavior.mask].astype(np.float64)
         self.centre, self.scale = raw.mean(0), np.maximum(raw.std(0), 1e-12)
         self.fields = raw.shape[1]
@@ -64,6 +68,8 @@ class _Reader(nn.Module):
     def forward(self, simulations: Simulations) -> Tensor:
         """A summary, (N, width), of raw fields on their scale, the design and the mask."""
         inputs = self._inputs(simulations).to(self.first.weight.device)  # (N, B, T, F)
+        if self.whole:
+            inputs = inputs.flatten(1, 2)[:, None]
         n, blocks, trials, size = inputs.shape
         mask = inputs[..., -1:]
         total = mask.sum((1, 2)).clamp(min=1.0)
