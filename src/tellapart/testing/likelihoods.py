@@ -35,7 +35,7 @@ FEWEST, PEOPLE = 24, 2000
 
 
 def check_likelihoods(
-    models: Sequence[Model], task: Task, *, alone: bool = False, seed: int = 0, raise_errors: bool = True, most: int = PEOPLE
+    models: Sequence[Model], task: Task, *, alone: bool = False, seed: int = 0, raise_errors: bool = True, most: int | None = None
 ) -> Checked:
     """Are the likelihoods of some models on one scale, so that their evidence can be compared? Those without one are left out.
 
@@ -43,11 +43,11 @@ def check_likelihoods(
         alone: Is each also that of its own simulator? `check_model` asks the same.
         seed: Where randomness starts.
         raise_errors: Raise a `ModelError` if there is an error; else it is among the findings of what is returned.
-        most: Participants that can be afforded; slow models are judged by fewer.
+        most: Participants that can be afforded, if that is a question; slow models are judged by fewer.
     """
     known = [model for model in models if isinstance(model, LikelihoodModel)]
     findings = Findings(" and ".join(model.name for model in known))
-    n = max(FEWEST, min(most, PEOPLE))
+    n = PEOPLE if most is None else max(FEWEST, min(most, PEOPLE))
     pairs = [*((model, model) for model in known if alone), *pairwise(known)]
     findings.run([partial(hold_against_simulators, pair, task, findings, seed, n) for pair in pairs])
     return findings.checked(raise_errors)
