@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from evidence import DESIGN, TASK, exact
+from evidence import DESIGN, TASK, ExactEstimator, exact
 from scipy import stats
 
 import tellapart as ta
@@ -139,6 +139,26 @@ def test_nothing_is_found_where_nothing_is_missing():
     """From the exact posterior, no more can be learned: a gain of five standard errors would be a false one."""
     (reading,) = read_independently(exact(), DESIGN, None, (4,), 20 * BATCH, 1000)
     assert reading.gain.nats < 5 * reading.gain.se + 1e-6
+
+
+class Corrected(ExactEstimator):
+    """Its answer is p(v | y)^power; that before it was corrected knows nothing."""
+
+    @property
+    def quick(self):
+        return ExactEstimator(self.question, self.task, 0.0)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_what_a_reader_learned_is_put_on_top_of_a_corrected_answer(power):
+    """It starts from an answer that knows nothing: where the corrected one knows all, nothing is found and nothing lost."""
+    people = exact().question.simulate(TASK, DESIGN, 1000, np.random.default_rng(9))
+    told = exact().pointwise(exact().prepare(people)).estimate()
+    (reading,) = read_independently(Corrected(exact().question, power=power), DESIGN, None, (4,), STEPS * BATCH, 1000)
+    if power:
+        assert -0.001 < reading.gain.nats < 5 * reading.gain.se + 1e-6
+    else:
+        assert 5 * reading.gain.se < reading.gain.nats < told.nats + 5 * np.hypot(told.se, reading.gain.se)
 
 
 def test_a_reader_begins_with_the_estimators_answer():

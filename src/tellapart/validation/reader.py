@@ -8,6 +8,9 @@ starts from the estimator's own answer, before a learned law corrects it, and is
     parameters   under q, u = T(theta; y) is standard normal, T being the estimator's flow. The reader learns the density of u
                  given y, which is standard normal at the start, and stays so if q is the posterior.
 
+About models, what it learned is then put on top of the corrected answer, log r(m | y) = log q'(m | y) + s f_m(y), each half of the
+participants with the share s that is best for the other half: a reader that found what the law knows too gains and loses nothing.
+
 What it gains over the estimator, law and all, on simulations that it has not seen is information that the estimator is known to miss.
 Nothing gained is no proof that nothing is missing, but two unlike networks have then failed to find it.
 """
@@ -34,6 +37,10 @@ from .comparison import Reading
 BATCH, RATE = 256, 4e-3
 UNSEEN = 8000
 """Participants on which the gain is measured, at most; those of a reader that is trained on few are in proportion."""
+
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of what a reader learned, to be put on top of a corrected answer; the first that is best."""
 
 
 class _Reader(nn.Module):
@@ -146,6 +153,10 @@ def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, s
         values, batch = torch.cat(parts).double().cpu().numpy(), start.prepare(simulations)
         if question.about_parameters and start is estimator:
             return Reading(Difference(*stratified(values, simulations.model, question.prior)), len(values), steps * BATCH)
+        if not question.about_parameters and start is not estimator:
+            on_top = _on_top(estimator, reader, simulations)
+            gains = on_top if on_top.any() else values  # if nothing is of use, what was lost says so
+            return Reading(Difference(*stratified(gains, simulations.model, question.prior)), len(values), steps * BATCH)
         if question.about_parameters:
             values = values + start.pointwise(batch, accuracy=False).values
         else:  # the bound of a critic is less than what its model probabilities tell
@@ -154,6 +165,19 @@ def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, s
         own = estimator.pointwise(estimator.prepare(simulations), accuracy=False)
         gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(own)
     return Reading(gain, len(values), steps * BATCH)
+
+
+def _on_top(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Floats:
+    """What each participant gains if a share of what the reader learned is put on top of the estimator's answer, (N,)."""
+    model = torch.from_numpy(simulations.model.astype(np.int64))[:, None]
+    log_q = estimator.chunked(lambda part: estimator.log_model_probabilities(part.inputs), estimator.prepare(simulations)).double().cpu()
+    learned = [reader.models(reader(simulations[i : i + 1024])) for i in range(0, len(simulations), 1024)]
+    tilt = torch.cat(learned).double().cpu()
+    gains = torch.cat([(torch.log_softmax(log_q + share * tilt, -1) - log_q).gather(-1, model) for share in SHARES], -1).numpy()
+    chosen, other = np.zeros(len(gains)), np.arange(len(gains)) % 2 == 0
+    for half in (other, ~other):
+        chosen[half] = gains[half, gains[~half].mean(0).argmax()]
+    return chosen
 
 
 def _gain(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Tensor:
