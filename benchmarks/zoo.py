@@ -325,7 +325,8 @@ def searched(rows: dict[str, Any]) -> list[str]:
         "",
         "## Is what the search says right?",
         "",
-        "Default settings, no tuning. Estimate and exact information are on the same participants. Where the integrals over parameters",
+        'Default settings of the estimator `"posterior"`, no tuning. Estimate and exact information are on the same participants.',
+        "Where the integrals over parameters",
         'could not be computed closely enough, *exact* is an upper bound ("at most"); the share that is reached is then at least the one',
         "shown.",
     ]

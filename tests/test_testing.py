@@ -383,7 +383,7 @@ def test_speed_says_what_it_means_for_the_search():
     quick = check_model(ta.AEG(), TASK)
     assert quick.speed_in_words().endswith("participants a second")
     slow = replace(quick, speed=200.0).speed_in_words()
-    assert "a search with the default settings simulates for about 3 hours" in slow
+    assert "a search with the default settings simulates for about 2 hours" in slow
     assert "simulations = " in slow
     budgeted = replace(quick, speed=200.0).speed_in_words(24_000)
     assert "the simulations = 24000 of [search] take 2 minutes at most" in budgeted

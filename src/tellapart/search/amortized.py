@@ -229,7 +229,9 @@ class _Finder:
         kept = self._kept_survey(str(number), number, survey)
         self._done += self._cost(count * self.settings.survey_simulations + participants, LOOKED_AT)
         if number == 0:
-            words = f"{format_design(self.space, kept['designs'][0])} tells at least {kept['nats'][0]:.2f} nats; the search goes on"
+            words = (
+                f"{format_design(self.space, kept['designs'][0])} tells at least {max(0.0, kept['nats'][0]):.2f} nats; the search goes on"
+            )
             self._tell(round(ROUNDS[0] * self.steps), PROVISIONAL, words)
         return np.array(kept["designs"])
 

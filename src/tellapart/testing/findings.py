@@ -8,8 +8,8 @@ from typing import Any, Callable, Iterable, Literal
 from ..errors import ModelError, TellapartError
 from ..models.failures import line_of, words
 
-TYPICAL_SEARCH = 2_500_000
-"""Participants that the search simulates if nothing is set."""
+TYPICAL_SEARCH = 1_500_000
+"""Participants that the search simulates if nothing is set: more where designs or parameters are many."""
 PATIENCE = 1800.0
 """Seconds of simulation beyond which a budget of simulations is suggested."""
 

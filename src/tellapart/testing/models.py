@@ -193,7 +193,10 @@ class _ModelChecker:
 
         clearest = list(beyond_chance(departures, self.n).items())[:3]
         if clearest:
-            fix = "let the task draw outcomes: outcomes = task.environment(designs, rng).step(responses)"
+            fix = (
+                "let the task draw outcomes: outcomes = task.environment(designs, rng).step(responses); what is there before the response,"
+                ' as a stimulus is, is no outcome: leave out by="task"'
+            )
             what = f"The outcomes that '{self.name}' records do not follow the rules of the task."
             got = [f"{name}: {'more' if z > 0 else 'less'} so than the rules say (z = {z:.0f})" for name, z in clearest]
             self.findings.error(what, fix, got="; ".join(got))

@@ -62,7 +62,10 @@ class _TaskChecker:
             fix = 'a field is a response unless it says by="task"'
             self.findings.error(f"Participants of '{self.name}' give no response.", fix, got=", ".join(names))
         if self.task.outcomes and self.task.rules is NoOutcomes:
-            fix = "write an `Environment` whose `draw` gives them, and name it in the task: rules: ClassVar = MyRules"
+            fix = (
+                "write an `Environment` whose `draw` gives them, and name it in the task: rules: ClassVar = MyRules; what is there before"
+                ' the response, as a stimulus is, goes without by="task"'
+            )
             got = ", ".join(field.name for field in self.task.outcomes)
             self.findings.error(f"'{self.name}' records outcomes but has no rules that draw them.", fix, got=got)
 
