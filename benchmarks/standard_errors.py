@@ -6,7 +6,7 @@ One estimator is trained for a moment; then its designs are estimated again and 
 seed, as a search does at its end. Stated: the root mean square of the standard errors. Real: the standard deviation over seeds, which
 itself is known to 16 % from 20 of them, and to 5 % from 200.
 
-Takes about three minutes with 20 seeds.
+Takes about six minutes with 20 seeds.
 """
 
 from __future__ import annotations
