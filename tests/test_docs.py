@@ -94,9 +94,12 @@ def test_settings_of_the_search_have_the_defaults_that_pages_say():
     for names, defaults in re.findall(r"^\| (`[^|]+`) \| ([\d.]+(?:, [\d.]+)*) \|", page, re.MULTILINE):
         said = dict(zip(re.findall(r"`(\w+)`", names), map(float, defaults.split(", ")), strict=True))
         assert said == {name: getattr(search, name) for name in said}
-    models, one = tellapart.Question((tellapart.WSLTS(), tellapart.AEG())), tellapart.Question((tellapart.AEG(),), "estimate")
-    least, two = search.total_steps(models), search.total_steps(one)  # AEG has two parameters
-    each = (search.total_steps(tellapart.Question((tellapart.GLS(),), "estimate")) - two) // 3  # GLS has five
+    models = tellapart.Question((tellapart.WSLTS(), tellapart.AEG()))
+    least, two, five = (
+        search.total_steps(tellapart.BernoulliBandit(), question)
+        for question in (models, *(tellapart.Question((model,), "estimate") for model in (tellapart.AEG(), tellapart.GLS())))
+    )
+    each = (five - two) // 3  # AEG has two parameters, GLS five
     assert f"| `steps` | {least} to tell models apart, else {two - 2 * each} and {each} for each parameter |" in page
     sizes = (ROOT / "docs" / "explanation" / "sizes.md").read_text()
     assert f"| discriminate | {least:,} |" in sizes

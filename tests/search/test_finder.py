@@ -10,6 +10,7 @@ import tellapart as ta
 from tellapart.information.estimate import Pointwise
 from tellapart.journal import Journal
 from tellapart.search.amortized import CLIMBS, ESTIMATED, HABITS, LAST, LOOKED_AT, LOOKS, _as_good, _Finder
+from tellapart.tasks.readings import NoisyReadings
 from tellapart.workers import HERE, Workers
 
 TASK = ta.BernoulliBandit(2, 2, 6)
@@ -170,11 +171,12 @@ def test_climbs_are_longer_where_designs_have_many_numbers(tmp_path):
 def test_steps_of_training():
     many = ta.Question((ta.WSLTS(), ta.AEG()), "both")
     nuisance = ta.Question((ta.AEG(),), "estimate", about=("aeg.epsilon",))  # nothing that a law would correct
-    assert ta.Amortized(estimator=ta.PosteriorEstimator).total_steps(QUESTION) == 4000
-    assert ta.Amortized(estimator=ta.PosteriorEstimator).total_steps(many) == 1000 + 1800 * 3
-    assert ta.Amortized().total_steps(nuisance) == 1000 + 1800
-    assert ta.Amortized(steps=7).total_steps(many) == 7
-    assert ta.Amortized().total_steps(QUESTION) == round(4000 * 0.4)
+    assert ta.Amortized(estimator=ta.PosteriorEstimator).total_steps(TASK, QUESTION) == 4000
+    assert ta.Amortized(estimator=ta.PosteriorEstimator).total_steps(TASK, many) == 1000 + 1800 * 3
+    assert ta.Amortized().total_steps(TASK, nuisance) == 1000 + 1800
+    assert ta.Amortized(steps=7).total_steps(TASK, many) == 7
+    assert ta.Amortized().total_steps(NoisyReadings(), QUESTION) == 4000  # a law would be dear where answers are no single choice
+    assert ta.Amortized().total_steps(TASK, QUESTION) == round(4000 * 0.4)
 
 
 @pytest.mark.parametrize("budget", [10_000, 50_000, 10**6, 10**9])

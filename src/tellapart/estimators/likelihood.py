@@ -33,8 +33,9 @@ from ..behavior import Behavior
 from ..models.simulation import Simulations
 from ..networks.base import Encoder
 from ..networks.heads import Classifier, Flow, Normals
-from ..networks.law import Law, Laws, Trials
+from ..networks.law import Law, Laws, Trials, responses_of
 from ..question import Question, everything
+from ..tasks.base import Task
 from .base import Batch, Estimator
 from .posterior import PosteriorEstimator
 
@@ -322,6 +323,14 @@ class LikelihoodEstimator(Estimator):
 def can_correct(question: Question) -> bool:
     """Is there something that a law corrects? Not posteriors of parameters where others are nuisance."""
     return question.about_models or question.about == everything(question).about
+
+
+def pays(task: Task, question: Question) -> bool:
+    """Is a law worth its time? Where responses are more than a choice, such as a choice and its time, it takes many times as long to weigh
+    by one.
+    """
+    choice, others = responses_of(task)
+    return can_correct(question) and choice is not None and not others
 
 
 def _some(places: Tensor, count: int) -> Tensor:

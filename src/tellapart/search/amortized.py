@@ -59,7 +59,8 @@ class Amortized(Search):
 
     Arguments:
         estimator: What is trained: "likelihood", a posterior that a learned likelihood corrects; "posterior", without it, which is what is
-            taken where nothing would be corrected; or a critic bound on the same encoder, "nwj" or "infonce".
+            taken where nothing would be corrected, or responses are more than a choice; or a critic bound on the same encoder, "nwj" or
+            "infonce".
         encoder: How behavior is summarised: "history" (the task describes its trials), "sequence" (the fields as they are), "blocks" (the
             paper's); if not given, the first of these that the task allows.
         steps: Steps of training; 0 for a default that grows with the number of parameters to be learned.
@@ -132,7 +133,7 @@ class Amortized(Search):
         from ..networks.sequence import SequenceEncoder
 
         described = task.history(task.nothing(0)) is not None
-        kind, encoder = self._kind(question), self.encoder or (HistoryEncoder if described else SequenceEncoder)
+        kind, encoder = self._kind(task, question), self.encoder or (HistoryEncoder if described else SequenceEncoder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             estimator = kind.for_every_design(question, encoder(task))  # type: ignore[call-arg]
@@ -174,17 +175,17 @@ class Amortized(Search):
             baseline_simulations=max(50, min(self.baseline_simulations, share // max(1, self.baselines + 1))),
         )
 
-    def total_steps(self, question: Question) -> int:
+    def total_steps(self, task: Task, question: Question) -> int:
         """Steps of training: those given, or more of them the more parameters are to be learned."""
         usual = steps_for(question.widest) if question.about_parameters else 4000
-        return self.steps or round(usual * self._kind(question).share_of_steps(question))
+        return self.steps or round(usual * self._kind(task, question).share_of_steps(question))
 
-    def _kind(self, question: Question) -> type[Estimator]:
+    def _kind(self, task: Task, question: Question) -> type[Estimator]:
         """What is trained."""
-        from ..estimators.likelihood import LikelihoodEstimator, can_correct
+        from ..estimators.likelihood import LikelihoodEstimator, pays
         from ..estimators.posterior import PosteriorEstimator
 
-        return self.estimator or (LikelihoodEstimator if can_correct(question) else PosteriorEstimator)
+        return self.estimator or (LikelihoodEstimator if pays(task, question) else PosteriorEstimator)
 
 
 class _Finder:
@@ -195,7 +196,7 @@ class _Finder:
         # to send a quick simulator's work to other processes costs more than the work
         self.workers = job.workers if settings.simulations else HERE
         self.estimator = settings.build(job.task, job.question, job.seed)
-        self.steps = settings.total_steps(job.question)
+        self.steps = settings.total_steps(job.task, job.question)
         # climbs are for designs of many numbers; how far they lead is measured in participants
         size = self.space.shape[0] * self.space.shape[1]
         self.climbing = settings.survey * settings.survey_simulations * (1.0 if settings.simulations else max(1.0, size / 6) ** 1.5)
