@@ -69,8 +69,10 @@ writes them ([convention](../reference/models.md#two-conventions) "paper").
   Beta(2, 2), the custom since Steyvers, Lee and Wagenmakers (2009); *ours*: what `tellapart design` recommends.
 - *exact*: information by likelihood, from {N:,} simulated participants, all designs facing the same agents. The three models have
   likelihoods; nothing in the search uses them.
-- *estimate*: what tellapart's default engine says, a [lower bound](../reference/glossary.md#lower-bound) learned from simulations
-  alone; here on the same participants.
+- *estimate*: what tellapart's engine says, a [lower bound](../reference/glossary.md#lower-bound) learned from simulations
+  alone; here on the same participants. The estimator was `"posterior"`, the default when this page was made. With that of today the
+  lowest of nine designs has 98.8 % of the exact information for telling the models apart, 99.2 % for WSLTS, 99.8 % for AEG and 99.2 %
+  for GLS (`python benchmarks/engine.py`).
 - *published method*: the bound of the paper's own procedure at that design, with its settings: a network trained there on 40,000
   simulations. It is what the paper's search compares designs by.
 
