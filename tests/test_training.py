@@ -124,14 +124,28 @@ def test_the_cosine_rises_then_falls_to_nothing():
 
 def test_a_plateau_lowers_the_rate_when_patience_is_over():
     trainer = Trainer(estimator(), TrainingSettings(0.01, schedule="plateau", factor=0.5, patience=2), 100)
-    for value in (1.0, 2.0, 1.9, 2.0):
-        trainer.told(value)
+    assert [trainer.told(value) for value in (1.0, 2.0, 1.9, 2.0)] == [True, True, False, False]
     assert trainer.learning_rate == 0.01
     trainer.told(1.0)
     assert trainer.learning_rate == 0.005
-    for _ in range(4):
+    assert trainer.told(2.1)
+    for _ in range(3):
         trainer.told(2.1)
     assert trainer.learning_rate == 0.0025
+
+
+def test_the_best_weights_are_kept_if_they_are_asked_for():
+    trainer = Trainer(estimator(), TrainingSettings(schedule="plateau"), 100)
+    weight = trainer.weights[0]
+    for value, is_it in ((1.0, 0.25), (2.0, 0.5), (1.5, 0.75)):
+        weight.data.fill_(is_it)
+        trainer.told(value, keep=value < 2)
+    trainer.restore()
+    assert (weight == 0.25).all()
+    untold = Trainer(estimator(), TrainingSettings(), 100)
+    before = untold.weights[0].clone()
+    untold.restore()
+    assert torch.equal(untold.weights[0], before)
 
 
 def test_after_is_called_on_time_and_may_stop():

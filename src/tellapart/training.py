@@ -292,16 +292,17 @@ class Trainer:
             return self.settings.learning_rate * (0.05 + 0.95 * done / warmup)
         return self.settings.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (done - warmup) / (1 - warmup))))
 
-    def told(self, value: float, *, keep: bool = False) -> None:
-        """Tell the plateau schedule a validation value (larger is better), and `keep` the weights if it is the best so far."""
+    def told(self, value: float, *, keep: bool = False) -> bool:
+        """Tell the plateau schedule a validation value (larger is better); is it the best so far? Then the weights are kept, on demand."""
         if value > self._best:
             self._best, self._waited = value, 0
             if keep:
                 self._kept = {name: tensor.clone() for name, tensor in self.estimator.state_dict().items()}
-            return
+            return True
         self._waited += 1
         if self._waited > self.settings.patience:
             self._scale, self._waited = self._scale * self.settings.factor, 0
+        return False
 
     def restore(self) -> None:
         """Back to the best weights, if any were kept."""

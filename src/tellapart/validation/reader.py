@@ -148,23 +148,28 @@ def readable(estimator: Estimator) -> bool:
 def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, steps: int) -> Reading:
     """The gain on simulations that the reader has not seen."""
     question, start = estimator.question, estimator.quick
-    with torch.no_grad():
+
+    def over_start() -> Floats:
         parts = [_gain(start, reader, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
-        values, batch = torch.cat(parts).double().cpu().numpy(), start.prepare(simulations)
-        if question.about_parameters and start is estimator:
-            return Reading(Difference(*stratified(values, simulations.model, question.prior)), len(values), steps * BATCH)
-        if not question.about_parameters and start is not estimator:
+        return torch.cat(parts).double().cpu().numpy()
+
+    with torch.no_grad():
+        if start is estimator and question.about_parameters:
+            gain = Difference(*stratified(over_start(), simulations.model, question.prior))
+        elif start is not estimator and not question.about_parameters:
             on_top = _on_top(estimator, reader, simulations)
-            gains = on_top if on_top.any() else values  # if nothing is of use, what was lost says so
-            return Reading(Difference(*stratified(gains, simulations.model, question.prior)), len(values), steps * BATCH)
-        if question.about_parameters:
-            values = values + start.pointwise(batch, accuracy=False).values
-        else:  # the bound of a critic is less than what its model probabilities tell
-            log_q = start.chunked(lambda part: start.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
-            values = values + (log_q - question.log_prior)[np.arange(len(values)), simulations.model]
-        own = estimator.pointwise(estimator.prepare(simulations), accuracy=False)
-        gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(own)
-    return Reading(gain, len(values), steps * BATCH)
+            gains = on_top if on_top.any() else over_start()  # if nothing is of use, what was lost says so
+            gain = Difference(*stratified(gains, simulations.model, question.prior))
+        else:
+            values, batch = over_start(), start.prepare(simulations)
+            if question.about_parameters:
+                values = values + start.pointwise(batch, accuracy=False).values
+            else:  # the bound of a critic is less than what its model probabilities tell
+                log_q = start.chunked(lambda part: start.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
+                values = values + (log_q - question.log_prior)[np.arange(len(values)), simulations.model]
+            own = estimator.pointwise(estimator.prepare(simulations), accuracy=False)
+            gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(own)
+    return Reading(gain, len(simulations), steps * BATCH)
 
 
 def _on_top(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Floats:
