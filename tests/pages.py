@@ -7,7 +7,8 @@ of `FILE`" is added to it. In what is printed `…` stands for anything, a line 
 
 Words must be the same. Numbers are held to the noise that the tutorial states: four times what stands after ±, 4 %, 0.05 for other
 decimals; whole numbers are exact, designs are any. On one kind of machine the same seed gives the same numbers, so that nothing fails by
-chance; the noise is for machines that round in other ways. Where studies were made smaller than the page says, numbers are any.
+chance; the noise is for machines that round in other ways. There a search may also end at another design, which more or fewer are as good
+as: `VARIES`. Where studies were made smaller than the page says, numbers are any.
 """
 
 import ast
@@ -37,7 +38,7 @@ NUMBER = r"[+-]?\d+(?:\.\d+)?"
 ANY_NUMBER = r"[+-]?\d[\d,.]*"
 ERRORS, PERCENT, DECIMAL = 4, 4, 0.05
 VARIES = ("also good", "caution", "May I round?")
-"""Lines that come or go with the numbers, and are not compared where numbers are any."""
+"""Lines that come or go with the numbers: not compared where numbers are any, nor where more or fewer of them are printed."""
 
 SMALL = {
     "search": {
@@ -327,6 +328,8 @@ def compare(said, printed, loose=False):
     """What a page says against what is printed; if `loose`, numbers are any."""
     if loose:
         said, printed = (without_what_varies(text) for text in (said, printed))
+    elif len(varying(said)) != len(varying(printed)):
+        said, printed = (without(varying(text), text) for text in (said, printed))
     said, printed, number = said.strip(), printed.strip(), ANY_NUMBER if loose else NUMBER
     pieces = re.split(f"({number}|\\n…\\n|…)", said)
     anything = {"…": ".*?", "\n…\n": r"\n(?:.*?\n)?"}
@@ -344,7 +347,15 @@ def compare(said, printed, loose=False):
 def without_what_varies(text):
     text = re.sub(r"about \d+ (seconds|minutes|hours|days)", "about 1 minutes", text)
     text = re.sub(r"(participants a second).*", r"\1", text)  # on a busy machine, what it means for the search follows
-    return "\n".join(line for line in text.splitlines() if not line.startswith(VARIES))
+    return without(varying(text), text)
+
+
+def varying(text):
+    return [line for line in text.splitlines() if line.startswith(VARIES)]
+
+
+def without(lines, text):
+    return "\n".join(line for line in text.splitlines() if line not in lines)
 
 
 def noise_of(number, before, after):

@@ -147,6 +147,12 @@ class Behavior:
         before = self.mask & (np.arange(self.shape[1]) < block)[:, None]
         return Behavior({name: values.copy() for name, values in self.fields.items()}, before, self.participants)
 
+    def in_one_block(self) -> Behavior:
+        """The same participants as if their blocks were one, without a break."""
+        n, blocks, trials = self.shape
+        fields = {name: values.reshape(n, 1, blocks * trials) for name, values in self.fields.items()}
+        return Behavior(fields, self.mask.reshape(n, 1, blocks * trials), self.participants)
+
     def rearranged(self, order: NDArray[np.intp], axis: int) -> Behavior:
         """The same participants with blocks (axis 1) or trials (axis 2) in another order, (N, B, 1) or (N, B, T)."""
         fields = {name: np.take_along_axis(values, order, axis) for name, values in self.fields.items()}

@@ -6,6 +6,7 @@ import torch
 
 import tellapart as ta
 from tellapart.networks.base import field_features
+from tellapart.networks.consequences import across_blocks
 from tellapart.paper.blocks import BlockEncoder
 from tellapart.priors import sample_priors
 from tellapart.tasks.readings import NoisyReadings
@@ -43,6 +44,58 @@ def test_order_within_a_block_matters(kind):
     encoder, data = made(kind), behavior()
     backwards = ta.Behavior({name: values[:, :, ::-1] for name, values in data.fields.items()})
     assert np.abs(summaries(encoder, data) - summaries(encoder, backwards)).max() > 1e-3
+
+
+@each_pooled
+def test_blocks_that_are_read_in_order_are_not_exchangeable(kind):
+    """What came in an earlier block is seen in a later one, and a block that comes later is not seen before."""
+    encoder, data = made(kind, in_order=True), behavior()
+    swapped = ta.Behavior({name: values[:, ::-1] for name, values in data.fields.items()})
+    assert np.abs(summaries(encoder, data) - summaries(encoder, swapped)).max() > 1e-3
+    seen = encoder.features(data)
+    assert seen.shape[-1] == len(encoder.centre) > len(made(kind).centre)
+    changed = ta.Behavior({name: np.concatenate([values[:, :1], values[::-1, 1:]], axis=1) for name, values in data.fields.items()})
+    np.testing.assert_array_equal(encoder.features(changed)[:, 0], seen[:, 0])
+    changed = ta.Behavior({name: np.concatenate([values[::-1, :1], values[:, 1:]], axis=1) for name, values in data.fields.items()})
+    assert (encoder.features(changed)[:, 1] != seen[:, 1]).any()
+
+
+@each_pooled
+def test_blocks_read_in_order_may_be_shorter_or_have_gaps(kind):
+    """Missed trials at the ends of blocks are as if blocks were shorter; memory passes over gaps."""
+    encoder, data = made(kind, in_order=True), behavior()
+    mask = np.zeros(data.shape, bool)
+    mask[:, :, :5] = True
+    short = data.first(trials=5)
+    np.testing.assert_allclose(summaries(encoder, ta.Behavior(data.fields, mask)), summaries(encoder, short), rtol=1e-4, atol=1e-5)
+
+
+def test_what_all_blocks_so_far_led_to():
+    """Against counting by hand, for the answer of each trial: it comes first."""
+    data = behavior()
+    whole = across_blocks(TASK, data)
+    choice, reward = data.fields["choice"], data.fields["reward"]
+    for n, b, t in ((0, 0, 0), (1, 0, 5), (2, 1, 0), (3, 1, 7)):
+        before = [(int(choice[n, i, j]), int(reward[n, i, j])) for i in range(2) for j in range(8) if (i, j) < (b, t)]
+        same = [won for arm, won in before if arm == choice[n, b, t]]
+        clock_of_block, given, mean = whole[n, b, t, 0], whole[n, b, t, 1], whole[n, b, t, 1 + 4]
+        assert clock_of_block == pytest.approx(0.3 * np.log1p(t))
+        assert whole[n, b, t, -1] == pytest.approx(0.3 * np.log1p(len(before)))
+        assert given == pytest.approx(np.log1p(len(same)))
+        assert mean == pytest.approx(np.mean(same) if same else 0.0)
+
+
+@pytest.mark.parametrize(("resets", "blocks", "in_order"), [(True, 2, False), (None, 2, True), (False, 2, True), (None, 1, False)])
+def test_blocks_are_read_in_order_unless_models_say_that_they_begin_anew(resets, blocks, in_order):
+    @ta.model(name="guesser", parameters={}, resets=resets)
+    def guesser(parameters, design, rng, task):
+        return {}
+
+    task, question = ta.BernoulliBandit(3, blocks, 8), ta.Question((ta.AEG(), guesser()))
+    for kind in POOLED:
+        assert kind.for_question(task, question).in_order == in_order
+    assert ta.LikelihoodEstimator(question, ta.SequenceEncoder(task)).encoder.in_order == in_order
+    assert not isinstance(BlockEncoder.for_question(task, question), tuple(POOLED))  # an encoder that knows nothing of it
 
 
 def test_the_papers_encoder_takes_shorter_data_as_missed_trials():

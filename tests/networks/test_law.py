@@ -44,9 +44,9 @@ class Asked(Timed):
         return (ta.Field("second", "binary"),)
 
 
-def law_of(task, parameters=2, seed=0):
+def law_of(task, parameters=2, seed=0, in_order=False):
     torch.manual_seed(seed)
-    trials = Trials(SequenceEncoder(task))
+    trials = Trials(SequenceEncoder(task), in_order)
     return trials, Law(trials, parameters)
 
 
@@ -66,6 +66,19 @@ def test_probabilities_of_all_sequences_sum_to_one():
     log = log_p(trials, law, Behavior({"choice": choices, "reward": rewards}), np.repeat(z[:1], len(z), 0))
     assert np.exp(log).sum() == pytest.approx(1.0, abs=1e-5)
     assert len(np.unique(log.round(6))) > 9  # choices are not all alike
+
+
+def test_probabilities_of_blocks_that_are_read_in_order_sum_to_one():
+    """And what one block was like matters to the next, whatever came of it."""
+    trials, law = law_of(ta.BernoulliBandit(2, 2, 2), in_order=True)
+    choices = np.array(list(product(range(2), repeat=4)), np.int16).reshape(16, 2, 2)
+    rewards = np.broadcast_to(np.array([[1, 0], [1, 1]], np.int16), choices.shape)
+    p = np.exp(log_p(trials, law, Behavior({"choice": choices, "reward": rewards}), np.full((16, 2), 0.3))).reshape(4, 4)
+    assert p.sum() == pytest.approx(1.0, abs=1e-5)
+    second = p / p.sum(1, keepdims=True)  # of the second block, given the first
+    assert np.abs(second - second[0]).max() > 1e-4
+    alone = np.exp(log_p(trials, law, Behavior({"choice": choices, "reward": rewards}).first(blocks=1), np.full((16, 2), 0.3)))
+    np.testing.assert_allclose(p.sum(1), alone[::4], rtol=1e-4)  # the second takes nothing from the first
 
 
 @pytest.mark.filterwarnings("error")
@@ -113,12 +126,14 @@ def test_no_trial_sees_a_later_one():
     torch.testing.assert_close(one, two)
 
 
-def test_missed_trials_are_as_if_they_had_never_been():
-    trials, law = law_of(ta.BernoulliBandit(3, 1, 6))
-    rng = np.random.default_rng(2)
-    fields = {"choice": rng.integers(0, 3, (5, 1, 6)).astype(np.int16), "reward": rng.integers(0, 2, (5, 1, 6)).astype(np.int16)}
+@pytest.mark.parametrize("in_order", [False, True])
+def test_missed_trials_are_as_if_they_had_never_been(in_order):
+    blocks = 2 if in_order else 1
+    trials, law = law_of(ta.BernoulliBandit(3, blocks, 6), in_order=in_order)
+    rng, shape = np.random.default_rng(2), (5, blocks, 6)
+    fields = {"choice": rng.integers(0, 3, shape).astype(np.int16), "reward": rng.integers(0, 2, shape).astype(np.int16)}
     keep, z = np.array([False, True, True, False, True, True]), rng.normal(size=(5, 2))
-    holes = Behavior(fields, np.broadcast_to(keep, (5, 1, 6)))
+    holes = Behavior(fields, np.broadcast_to(keep, shape))
     closed = Behavior({name: values[:, :, keep] for name, values in fields.items()})
     np.testing.assert_allclose(log_p(trials, law, holes, z), log_p(trials, law, closed, z), rtol=1e-5)
 
@@ -132,10 +147,10 @@ def test_many_parameters_for_each_participant_are_those_of_one_after_the_other()
     np.testing.assert_allclose(together, [log_p(trials, law, Behavior(fields), one) for one in z], rtol=1e-5)
 
 
-def learned(task, simulated, steps, size, rng, **settings):
+def learned(task, simulated, steps, size, rng, in_order=False, **settings):
     """How far a law that learned from `simulated` participants, (behavior, z, exact log p), is from the exact one, for each of 2,000."""
     torch.manual_seed(0)
-    trials = Trials(SequenceEncoder(task))
+    trials = Trials(SequenceEncoder(task), in_order)
     law = Law(trials, 1, **settings)
     optimizer = Muon(law.parameters(), 0.03)
     for step in range(steps):
@@ -143,7 +158,7 @@ def learned(task, simulated, steps, size, rng, **settings):
         behavior, z, _ = simulated(size, rng)
         designs = np.full((size, *task.design_space.shape), 0.5)
         inputs, model = trials.prepare(behavior, designs), torch.zeros(size, dtype=torch.int64)
-        loss = -law(inputs, torch.as_tensor(z, dtype=torch.float32), model).mean() / task.trials
+        loss = -law(inputs, torch.as_tensor(z, dtype=torch.float32), model).mean() / (task.blocks * task.trials)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -181,6 +196,26 @@ def moody(n, rng):
         mood = np.where(rng.random(n) < p, 1 - mood, mood)
         alpha = (1 - p)[:, None] * alpha + p[:, None] * alpha[:, ::-1]
     return Behavior({"choice": choice, "reward": reward}), z, np.log(alpha.sum(1))
+
+
+def keepers(n, rng):
+    """Who begin a block as they ended the one before it, with a probability of their own, and else choose at random."""
+    z, (blocks, trials) = rng.normal(size=(n, 1)), (5, 2)
+    keep = 1 / (1 + np.exp(-2 * z[:, 0]))
+    choice, reward = rng.integers(0, 2, (2, n, blocks, trials)).astype(np.int16)
+    exact = np.full(n, np.log(0.5) * (blocks * trials - blocks + 1))
+    for b in range(1, blocks):
+        keeps = rng.random(n) < keep
+        choice[:, b, 0] = np.where(keeps, choice[:, b - 1, 1], 1 - choice[:, b - 1, 1])
+        exact += np.log(np.where(keeps, keep, 1 - keep))
+    return Behavior({"choice": choice, "reward": reward}), z, exact
+
+
+def test_what_goes_on_from_block_to_block_is_learned_if_blocks_are_read_in_order():
+    task = ta.BernoulliBandit(2, 5, 2)
+    ordered, apart = (learned(task, keepers, 100, 128, np.random.default_rng(6), in_order=one).mean() for one in (True, False))
+    assert ordered < 0.1
+    assert apart > 0.5
 
 
 def test_a_known_law_is_learned():

@@ -121,7 +121,7 @@ def repeater(name, again):
 
 
 def test_what_goes_on_from_block_to_block_is_found():
-    """Blocks are added up by estimators, whatever their order, so that nothing is known of what one taught for the next."""
+    """An estimator that adds blocks up, whatever their order, knows nothing of what one taught for the next."""
     question = ta.Question((repeater("repeats", 0.9), repeater("does not", 0.5)))
     torch.manual_seed(1)
     blind = ta.PosteriorEstimator(question, SequenceEncoder(TEN, summaries=8, width=16, units=8)).eval()

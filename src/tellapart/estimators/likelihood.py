@@ -31,6 +31,7 @@ from torch import Tensor, nn
 
 from ..behavior import Behavior
 from ..models.simulation import Simulations
+from ..models.symmetry import read_in_order
 from ..networks.base import Encoder
 from ..networks.heads import Classifier, Flow, Normals
 from ..networks.law import Law, Laws, Trials, responses_of
@@ -85,7 +86,7 @@ class LikelihoodEstimator(Estimator):
     encoder: Trials
 
     def __init__(self, question: Question, encoder: Encoder, laws: int = 1) -> None:
-        trials = Trials(encoder)
+        trials = Trials(encoder, read_in_order(question.models, encoder.task))
         super().__init__(question, trials)
         self.proposals, self.read = DRAWS, READ  # L; the share of a batch that the law learns from
         self.posterior = PosteriorEstimator(question, encoder)
@@ -164,8 +165,12 @@ class LikelihoodEstimator(Estimator):
         return loss + rest - rest.detach()
 
     def _read(self, batch: Batch) -> Batch:
-        """The share of all blocks that laws learn from: of as many participants as there are, since each has parameters of its own."""
+        """The share of all blocks that laws learn from: of as many participants as there are, since each has parameters of its own; of
+        all blocks of fewer participants if they are read in order.
+        """
         n, blocks = batch.inputs.shape[:2]
+        if self.encoder.in_order:
+            return batch[: min(math.ceil(self.read * n), max(8, self._sequences(TOGETHER)))]
         most = max(8, blocks * self._sequences(TOGETHER))  # where options are many, of fewer blocks
         each = torch.arange(min(math.ceil(self.read * n * blocks), most), device=batch.inputs.device)
         who, turn = each % n, each // n

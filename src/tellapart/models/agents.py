@@ -56,11 +56,6 @@ class Agent(Model):
 
     roles: ClassVar[Roles]
 
-    @property
-    def resets(self) -> bool:
-        """Does each block begin with a new state?"""
-        return self.roles.resets
-
     def at(self, task: Task) -> AtTask:
         """The agent's functions in the form in which a task's trials call them; made once."""
         options = options_of(self)
@@ -296,7 +291,7 @@ def agent(*, name: str, parameters: Mapping[str, Prior], latent: bool = False, r
         roles = Roles(name, _functions(name, written), tuple(parameters), latent, resets)
         _check_latent(roles)
         base = LikelihoodAgent if roles.has_likelihood else Agent
-        body = {"name": name, "parameters": dict(parameters), "roles": roles, "__doc__": written.__doc__}
+        body = {"name": name, "parameters": dict(parameters), "roles": roles, "resets": resets, "__doc__": written.__doc__}
         body |= {"__post_init__": written.__post_init__} if hasattr(written, "__post_init__") else {}
         kind = make_dataclass(written.__name__, options, bases=(base,), namespace=body, frozen=True)
         kind.__module__, kind.__qualname__ = written.__module__, written.__qualname__

@@ -32,6 +32,9 @@ class Model(ABC):
     name: ClassVar[str]
     """What a study file, a data column and a figure call the model."""
 
+    resets: ClassVar[bool | None] = None
+    """True if each block begins anew, whatever happened in those before it; False if memory goes on; None if nobody says, and it may."""
+
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         if "sample_prior" in vars(cls):

@@ -27,6 +27,7 @@ class HiddenNumber(IntegratedModel):
     """theta ~ N(0, 1), read with unit noise."""
 
     name: ClassVar[str] = "hidden-number"
+    resets: ClassVar[bool] = True
 
     @property
     def parameters(self) -> Mapping[str, Prior]:

@@ -131,7 +131,12 @@ class _WithLikelihood(LikelihoodModel):
 
 
 def model(
-    *, name: str, parameters: Mapping[str, Prior], vectorised: bool = False, log_likelihood: Callable[..., Floats] | None = None
+    *,
+    name: str,
+    parameters: Mapping[str, Prior],
+    vectorised: bool = False,
+    log_likelihood: Callable[..., Floats] | None = None,
+    resets: bool | None = None,
 ) -> Callable[[Callable[..., Any]], type[Model]]:
     """Make a model of a function `f(parameters, design, rng, task)`; its keyword-only arguments are the model's options.
 
@@ -144,12 +149,15 @@ def model(
             each field as an array (B, T). If True, it is called for N participants at once, with arrays (N,) and designs (N, B, V),
             and returns arrays (N, B, T). Either may add a "mask", False at missed trials.
         log_likelihood: `g(parameters, behavior, designs, task)`, log p(y | theta, d) of N participants, (N,); turns on exact checks.
+        resets: True if each block begins anew, whatever happened in those before it: then blocks are added up, which is quicker. False if
+            memory goes on from block to block. If not given, it may, and blocks are read one after the other.
     """
     check_priors(name, parameters)
 
     def make(function: Callable[..., Any]) -> type[Model]:
         bases: tuple[type[Model], ...] = (_FunctionOfAll if vectorised else _FunctionOfOne,)
         body = {"name": name, "parameters": dict(parameters), "function": staticmethod(function), "__doc__": function.__doc__}
+        body["resets"] = resets
         if log_likelihood is not None:
             bases, body["likelihood"] = (*bases, _WithLikelihood), staticmethod(log_likelihood)  # type: ignore[type-abstract]
         kind = make_dataclass(function.__name__, _option_fields(function), bases=bases, namespace=body, frozen=True)

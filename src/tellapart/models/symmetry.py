@@ -67,8 +67,13 @@ def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool
 
 def begins_anew(model: Model) -> bool | None:
     """Does the model begin each block with a new state? Agents say so; None where nobody knows."""
-    says: bool | None = getattr(shipped_with(model), "resets", None)
+    says: bool | None = shipped_with(model).resets
     return says
+
+
+def read_in_order(models: Sequence[Model], task: Task) -> bool:
+    """Must blocks be read one after the other? Not if there is one alone, or all models say that they begin each of them anew."""
+    return task.blocks > 1 and not all(begins_anew(model) for model in models)
 
 
 def _relabellings(task: Task) -> list[tuple[str, ...]]:

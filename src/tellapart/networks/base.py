@@ -9,7 +9,7 @@ A new encoder is one file in this folder with one class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..behavior import Behavior, Field
+from ..question import Question
 from ..tasks.base import Task
 from ..tasks.scaling import describe, features
 
@@ -48,6 +49,11 @@ class Encoder(nn.Module, ABC):
         self.task, self.summaries = task, summaries
         self.register_buffer("centre", torch.zeros(features))
         self.register_buffer("scale", torch.ones(features))
+
+    @classmethod
+    def for_question(cls, task: Task, question: Question) -> Self:
+        """One for data of a question's models; a hook, for encoders that blocks have to be read in order by if models may remember."""
+        return cls(task)  # type: ignore[call-arg]
 
     @abstractmethod
     def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:

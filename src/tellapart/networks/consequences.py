@@ -36,7 +36,8 @@ def consequences(task: Task, behavior: Behavior) -> list[NDArray[np.floating[Any
         return []
     measured = any(f.kind in ("real", "positive") for f in task.outcomes)  # in units of the user's: rounding waits for the encoder's scale
     dtype = np.float64 if measured else np.float32
-    return [_of_response(behavior, f, task.outcomes, count).astype(dtype) for f, count in described]
+    found = (_of_response(behavior, f, task.outcomes, count).astype(dtype) for f, count in described)
+    return [each.reshape(*behavior.shape, each.shape[-2] * each.shape[-1]) for each in found]
 
 
 def known_of_options(task: Task, behavior: Behavior, field: Field) -> NDArray[np.floating[Any]]:
@@ -44,7 +45,7 @@ def known_of_options(task: Task, behavior: Behavior, field: Field) -> NDArray[np
     count = categories(field)
     if (field, count) not in answers_with_consequences(task):
         return np.zeros((*behavior.shape, count, 0), np.float32)
-    return _of_response(behavior, field, task.outcomes, count, reordered=False).reshape(*behavior.shape, count, -1)
+    return _of_response(behavior, field, task.outcomes, count, reordered=False)
 
 
 def width_of_consequences(task: Task) -> int:
@@ -52,8 +53,27 @@ def width_of_consequences(task: Task) -> int:
     return sum(count * (4 + 3 * len(task.outcomes)) for _, count in answers_with_consequences(task))
 
 
+def across_blocks(task: Task, behavior: Behavior) -> NDArray[np.floating[Any]]:
+    """What one block may have taught for the next, (N, B, T, F): what each answer led to in all blocks so far, and how many trials went
+    before in this one and in all.
+    """
+    whole, shape = behavior.in_one_block(), (*behavior.shape, -1)
+    parts = [*consequences(task, whole), clock(whole.mask)]
+    return np.concatenate([clock(behavior.mask), *(part.reshape(shape) for part in parts)], axis=-1)
+
+
+def width_across_blocks(task: Task) -> int:
+    return width_of_consequences(task) + 2
+
+
+def clock(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """How many trials of the block were recorded before each (N, B, T), on a scale that grows ever more slowly, (N, B, T, 1)."""
+    earlier: NDArray[np.intp] = np.cumsum(mask, axis=2) - mask
+    return np.asarray(0.3 * np.log1p(earlier) * mask, dtype=np.float32)[..., None]
+
+
 def _of_response(behavior: Behavior, field: Field, by_task: Sequence[Field], levels: int, reordered: bool = True) -> Floats:
-    """The same for one response, from what the task gave; if not `reordered`, categories keep their order."""
+    """The same for one response, from what the task gave, (N, B, T, K, F); if not `reordered`, categories keep their order."""
     given, mask = behavior.fields[field.name], behavior.mask
     outcomes = np.stack([behavior.fields[f.name].astype(np.float64) for f in by_task], axis=-1)  # (N, B, T, O)
     n, blocks, trials = given.shape
@@ -61,7 +81,7 @@ def _of_response(behavior: Behavior, field: Field, by_task: Sequence[Field], lev
     when = np.zeros_like(count)  # the number of the trial at which a category was last given, from 1
     total = np.zeros((n, blocks, levels, outcomes.shape[-1]))
     last, seen = np.zeros_like(total), np.zeros((n, blocks, 1, 1))
-    described = np.zeros((n, blocks, trials, levels * (4 + 3 * outcomes.shape[-1])))
+    described = np.zeros((n, blocks, trials, levels, 4 + 3 * outcomes.shape[-1]))
     for t in range(trials):
         recorded = mask[:, :, t, None, None]
         now = (given[:, :, t, None] == np.arange(levels))[..., None]
@@ -72,7 +92,7 @@ def _of_response(behavior: Behavior, field: Field, by_task: Sequence[Field], lev
         tried = np.where(count > 0, mean, -np.inf)
         highest = (tried == tried.max(2, keepdims=True)) & (count > 0)
         known = np.concatenate([np.log1p(count), ago, most, least, mean, highest, last], axis=-1)
-        described[:, :, t] = ((np.take_along_axis(known, order, 2) if reordered else known) * recorded).reshape(n, blocks, -1)
+        described[:, :, t] = (np.take_along_axis(known, order, 2) if reordered else known) * recorded
         new = now & recorded
         seen += recorded
         count += new

@@ -19,15 +19,17 @@ class HistoryEncoder(PooledEncoder):
 
     name: ClassVar[str] = "history"
 
-    def __init__(self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2) -> None:
+    def __init__(
+        self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2, in_order: bool = False
+    ) -> None:
         described = task.history(task.nothing(0))
         if described is None:
             raise StudyError(
                 f"The task '{task.name}' does not describe its trials.", expected="a `history` method", fix='use the encoder "sequence"'
             )
-        super().__init__(task, described.shape[-1], summaries, width, symbols, lags, memories)
+        super().__init__(task, described.shape[-1], summaries, width, symbols, lags, memories, in_order=in_order)
 
-    def features(self, behavior: Behavior) -> NDArray[np.float32]:
+    def of_trials(self, behavior: Behavior) -> NDArray[np.float32]:
         described = self.task.history(behavior)
         assert described is not None
         return described

@@ -15,6 +15,8 @@ epsilon, one of those that are not best"), and a history is read once for any nu
 they mix what a single softmax cannot say, and theories without a latent state need them too. Further responses, such as a response time,
 are given choice and state: categories by their probabilities, numbers by a mixture of normal densities on the scale of the encoder. Only
 ratios between parameters matter, so that no scale has to be undone, and the law of outcomes, which is the task's, cancels.
+
+Blocks begin anew, unless they are to be read in order: then traces and states go on from block to block, weakened and moved by the break.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from torch import Tensor, nn
 from ..behavior import Behavior, Field
 from ..tasks.base import Task
 from .base import Encoder, categories, field_features, field_width
-from .consequences import known_of_options
+from .consequences import clock, known_of_options
 
 MIXED = 4
 """Normal densities in the mixture of a response that is a number."""
@@ -47,15 +49,18 @@ class Trials(Encoder):
 
     Arguments:
         encoder: Whose summaries these are.
+        in_order: Do laws read blocks one after the other?
     """
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, in_order: bool = False) -> None:
         task, own = encoder.task, len(encoder.centre)
+        self.in_order = in_order
         choice, others = responses_of(task)
         options = categories(choice) if choice else 1
         empty = Behavior({f.name: np.zeros((0, 1, 1), f.dtype) for f in task.fields})
-        described = options_of(task, empty, choice).shape[-1] if choice else 0
-        widths = [options, *(categories(f) or 1 for f in others), sum(map(field_width, task.outcomes)), options * described, 1]
+        described = self._described(task, empty, choice).shape[-1] if choice else 0
+        clocks = 2 if in_order else 1
+        widths = [options, *(categories(f) or 1 for f in others), sum(map(field_width, task.outcomes)), options * described, clocks]
         super().__init__(task, own + sum(widths), encoder.summaries)
         self.inner, self.own, self.widths, self.options = encoder, own, widths, options
         self.name, self.any_length, self.sources = encoder.name, encoder.any_length, encoder.sources  # type: ignore[misc]
@@ -67,9 +72,19 @@ class Trials(Encoder):
         parts += [one_hot(behavior, f) if categories(f) else field_features(behavior.fields[f.name], f, one_hot=True) for f in others]
         parts += [field_features(behavior.fields[f.name], f, one_hot=True) for f in task.outcomes]
         if choice:
-            parts.append(options_of(task, behavior, choice).reshape(*behavior.shape, self.widths[-2]))
-        parts.append((0.3 * np.log1p(np.cumsum(mask, axis=2) - mask)).astype(np.float32))
+            parts.append(self._described(task, behavior, choice).reshape(*behavior.shape, self.widths[-2]))
+        parts.append(clock(behavior.mask))
+        if self.in_order:
+            parts.append(clock(behavior.in_one_block().mask).reshape(mask.shape))
         return np.concatenate([self.inner.features(behavior), *(part * mask for part in parts)], axis=-1)
+
+    def _described(self, task: Task, behavior: Behavior, choice: Field) -> NDArray[np.floating[Any]]:
+        """What could be known of each option before every trial, (N, B, T, K, F), from its own block and, in order, from all before it."""
+        own = options_of(task, behavior, choice)
+        if not self.in_order:
+            return own
+        across = known_of_options(task, behavior.in_one_block(), choice)
+        return np.concatenate([own, across.reshape(*own.shape[:-1], across.shape[-1])], axis=-1)
 
     def forward(self, inputs: Tensor) -> Tensor:
         summaries: Tensor = self.inner(torch.cat([inputs[..., : self.own], inputs[..., -self.extra :]], dim=-1))
@@ -122,10 +137,11 @@ class Law(nn.Module):
         super().__init__()
         self.parameters_count, self.models = parameters, models
         self.own, self.widths, self.options, self.states, self.terms = trials.own, trials.widths, trials.options, states, terms
-        *rest, outcomes, described, clock = trials.widths[1:]
+        self.in_order = trials.in_order
+        *rest, outcomes, described, clocks = trials.widths[1:]
         _, others = responses_of(trials.task)
         self.numbers = [categories(f) == 0 for f in others]
-        known = described // self.options + (self.options if self.options > 1 else 0) + clock + trials.extra - 1
+        known = described // self.options + (self.options if self.options > 1 else 0) + clocks + trials.extra - 1
         came = max(1, outcomes + sum(rest))  # where nothing comes of a choice, that it was made
         self.put = nn.Linear(came, traces)
         self.fade = nn.Parameter(torch.linspace(0.0, 4.0, traces).repeat(2, 1))  # of options that were chosen, and of the others
@@ -134,6 +150,8 @@ class Law(nn.Module):
         seen = 4 * parameters + models
         self.theta = nn.Sequential(nn.Linear(seen, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
         self.by_theta = nn.Linear(seen + width, states + terms * states + terms * states**2)
+        if self.in_order:
+            self.outlast, self.between = nn.Parameter(torch.full((traces,), 2.0)), nn.Linear(seen + width, states**2)
         half = width // 2  # of what is computed for each state and draw
         if others:
             self.taken, self.of_theta = nn.Linear(width, half), nn.Linear(seen + width, states * half)
@@ -144,13 +162,15 @@ class Law(nn.Module):
 
     def forward(self, inputs: Tensor, z: Tensor, model: Tensor) -> Tensor:
         """(..., N) for inputs (N, B, T, F) of `Trials.prepare`, parameters on the normal scale z (..., N, P or fewer), and models (N,)."""
-        n, draws = len(inputs), math.prod(z.shape[:-2])
+        n, draws, length = len(inputs), math.prod(z.shape[:-2]), inputs.shape[2]
+        if self.in_order:
+            inputs = inputs.flatten(1, 2)[:, None]
         seen, mask = inputs[..., self.own :], inputs[..., -1]
         *sizes, _ = self.widths
         chosen, *others, outcomes, described, context = seen[..., :-1].split([*sizes, seen.shape[-1] - 1 - sum(sizes)], dim=-1)
         came = torch.cat([outcomes, *others], dim=-1) if outcomes.shape[-1] or others else torch.ones_like(chosen[..., :1])
         known = self._known(described, context)
-        known = torch.cat([known, self._traces(chosen, came, mask)], dim=-1)
+        known = torch.cat([known, self._traces(chosen, came, mask, length)], dim=-1)
         hidden = torch.relu(self.known(_with_mean(known)))  # (N, B, T, K, W)
         theta = self._theta(z.reshape(draws, n, z.shape[-1]), model).movedim(0, 1)  # (N, L, W')
         begin, g, r = self.by_theta(theta).split([self.states, self.terms * self.states, self.terms * self.states**2], dim=-1)
@@ -164,7 +184,8 @@ class Law(nn.Module):
             log_p = log_p + self._of_others(torch.relu(taken + of_theta), [other[..., None, None, :] for other in others])
         happened = torch.cat([(known * chosen[..., None]).sum(-2), came], dim=-1)
         moves = self._products(self.move(torch.relu(self.happened(happened))), r)
-        return _filtered(torch.log_softmax(begin, dim=-1), log_p, moves, mask).T.reshape(z.shape[:-1])
+        between = self.between(theta).transpose(1, 2)[:, None, None] if self.in_order else None
+        return _filtered(torch.log_softmax(begin, dim=-1), log_p, moves, mask, length, between).T.reshape(z.shape[:-1])
 
     def _known(self, described: Tensor, context: Tensor) -> Tensor:
         """What is known of each option before each trial, (N, B, T, K, F)."""
@@ -174,13 +195,15 @@ class Law(nn.Module):
             parts.append(torch.eye(self.options, device=described.device).expand(*shape, -1))
         return torch.cat(parts, dim=-1)
 
-    def _traces(self, chosen: Tensor, came: Tensor, mask: Tensor) -> Tensor:
-        """What happened to each option, as averages that fade: before each trial, (N, B, T, K, traces)."""
+    def _traces(self, chosen: Tensor, came: Tensor, mask: Tensor, length: int) -> Tensor:
+        """What happened to each option, as averages that fade: before each trial, (N, B, T, K, traces). Blocks are so long."""
         put = self.put(came)[..., None, :] * chosen[..., None]
         of_chosen, of_others = torch.sigmoid(self.fade)
         keep = torch.where(mask[..., None, None] > 0, torch.where(chosen[..., None] > 0, of_chosen, of_others), 1.0)
         trace, before = torch.zeros_like(put[:, :, 0]), []
-        for kept, new in zip(keep.unbind(2), put.unbind(2), strict=True):
+        for trial, (kept, new) in enumerate(zip(keep.unbind(2), put.unbind(2), strict=True)):
+            if trial and trial % length == 0:
+                trace = trace * torch.sigmoid(self.outlast)
             before.append(trace)
             trace = torch.lerp(new, trace, kept)
         return torch.stack(before, dim=2)
@@ -231,7 +254,7 @@ def _with_mean(known: Tensor) -> Tensor:
     return torch.cat([known, known.mean(-2, keepdim=True).expand_as(known)], dim=-1)
 
 
-def _filtered(begin: Tensor, log_p: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
+def _filtered(begin: Tensor, log_p: Tensor, moves: Tensor, mask: Tensor, length: int, between: Tensor | None) -> Tensor:
     """log p of all trials, (N, L), trial by trial. Time and states come first in what is computed: sums then run over whole rows.
 
     Arguments:
@@ -239,20 +262,30 @@ def _filtered(begin: Tensor, log_p: Tensor, moves: Tensor, mask: Tensor) -> Tens
         log_p: Of the responses of each trial in each state, (N, B, T, S, L).
         moves: How readily one state follows another after each trial, as logits, (N, B, T, S * S, L).
         mask: Trials that were recorded, (N, B, T); the others are as if they had never been.
+        length: Of a block.
+        between: How readily one state follows another from block to block, where all blocks are in one, (N, 1, 1, S * S, L).
     """
     states, there = log_p.shape[-2], mask.permute(2, 0, 1)[..., None] > 0
     log_p = torch.where(there[:, None], log_p.permute(2, 3, 0, 1, 4), 0.0)  # (T, S, N, B, L)
     most = log_p.detach().amax(1, keepdim=True)
     p = (log_p - most).exp()
-    moves = moves.permute(2, 3, 0, 1, 4).contiguous().unflatten(1, (states, states)).softmax(2)  # (T, S, S, N, B, L)
+    moves = _transitions(moves, states)  # (T, S, S, N, B, L)
+    pause = None if between is None else _transitions(between, states)[0]
     state = begin.exp().permute(2, 0, 1)[:, :, None].expand(p.shape[1:])
     scales = [most.squeeze(1)]
-    for fits, move, recorded in zip(p[:-1], moves[:-1], there[:-1], strict=True):
+    for trial, (fits, move, recorded) in enumerate(zip(p[:-1], moves[:-1], there[:-1], strict=True), 1):
         after = ((state * fits)[:, None] * move).sum(0)
         scale = torch.where(recorded, after.detach().sum(0).clamp(min=TINY), 1.0)
         state = torch.where(recorded, after / scale, state)
         scales.append(scale.log()[None])
+        if pause is not None and trial % length == 0:
+            state = (state[:, None] * pause).sum(0)
     return torch.cat(scales).sum((0, 2)) + (state * p[-1]).sum(0).clamp(min=TINY).log().sum(1)
+
+
+def _transitions(moves: Tensor, states: int) -> Tensor:
+    """Probabilities of states after states, (T, S, S, N, B, L), of logits (N, B, T, S * S, L)."""
+    return moves.permute(2, 3, 0, 1, 4).contiguous().unflatten(1, (states, states)).softmax(2)
 
 
 def _mixture(found: Tensor, given: Tensor) -> Tensor:

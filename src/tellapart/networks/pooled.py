@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from abc import abstractmethod
+from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..behavior import Behavior
+from ..models.symmetry import read_in_order
+from ..question import Question
 from ..tasks.base import Task
 from .base import Encoder
+from .consequences import across_blocks, width_across_blocks
 
 PER_LOG = 0.3
 """Brings logarithms of sums to about the size of averages."""
@@ -36,8 +44,12 @@ class PooledEncoder(Encoder):
     nothing about it. All come from sums, so that the number of trials and blocks is free, and order is kept at the price of a few small
     matrix products. A linear layer turns them into summary statistics.
 
+    Blocks are added up, whatever their order, unless they are to be read in order: then memories go on from block to block, and each
+    trial is also described by all that came before its block.
+
     Arguments:
         features: How many describe a trial, beside its design and its mask.
+        in_order: Are blocks read one after the other?
         more: How many further numbers `describe` adds.
         summaries: S.
         width: Hidden units of the shared network.
@@ -56,8 +68,11 @@ class PooledEncoder(Encoder):
         lags: int = 4,
         memories: int = 2,
         more: int = 0,
+        in_order: bool = False,
     ) -> None:
+        features += width_across_blocks(task) if in_order else 0
         super().__init__(task, features, summaries)
+        self.in_order = in_order
         self.lags = max(0, min(lags, task.trials - 1))
         self.first = nn.Linear(features + self.extra + more, width)
         # hidden units, symbols and k_t of a trial in one matrix product: what they read is the largest tensor there is
@@ -65,6 +80,20 @@ class PooledEncoder(Encoder):
         self.memories, self.split = memories, [width, symbols, memories]
         self.last = nn.Linear(2 * width + (self.lags + memories) * symbols**2 + 1, summaries)
         self.per_trial = 1.0 / task.trials
+
+    @classmethod
+    def for_question(cls, task: Task, question: Question) -> Self:
+        """Blocks are read in order if models may carry memory from one to the next, and the encoder's own `__init__` can be told so."""
+        able = "in_order" in inspect.signature(cls).parameters
+        return cls(task, in_order=True) if able and read_in_order(question.models, task) else cls(task)  # type: ignore[call-arg]
+
+    def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
+        own = self.of_trials(behavior)
+        return np.concatenate([own, across_blocks(self.task, behavior)], axis=-1) if self.in_order else own
+
+    @abstractmethod
+    def of_trials(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
+        """What is known of each trial from its own block, (N, B, T, F)."""
 
     @abstractmethod
     def describe(self, inputs: Tensor) -> Tensor:
@@ -102,9 +131,12 @@ class PooledEncoder(Encoder):
 
     def _memories(self, symbols: Tensor, kept: Tensor) -> Tensor:
         """What each trial finds in memory, (N, B, T, memories * E), from symbols (N, B, T, E) and k (N, B, T, memories)."""
-        memory = symbols.new_zeros(*symbols.shape[:2], kept.shape[-1], symbols.shape[-1])
+        n, blocks, trials, size = symbols.shape
+        if self.in_order:
+            symbols, kept = symbols.flatten(1, 2)[:, None], kept.flatten(1, 2)[:, None]
+        memory = symbols.new_zeros(*symbols.shape[:2], kept.shape[-1], size)
         found = []
         for k, e in zip(kept.unbind(2), symbols.unbind(2), strict=True):
             found.append(memory)
             memory = torch.addcmul(e[:, :, None], k[..., None], memory)
-        return torch.stack(found, dim=2).flatten(3)
+        return torch.stack(found, dim=2).reshape(n, blocks, trials, -1)

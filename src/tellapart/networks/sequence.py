@@ -27,13 +27,21 @@ class SequenceEncoder(PooledEncoder):
     name: ClassVar[str] = "sequence"
 
     def __init__(
-        self, task: Task, summaries: int = 128, width: int = 64, symbols: int = 12, lags: int = 4, memories: int = 2, units: int = 32
+        self,
+        task: Task,
+        summaries: int = 128,
+        width: int = 64,
+        symbols: int = 12,
+        lags: int = 4,
+        memories: int = 2,
+        units: int = 32,
+        in_order: bool = False,
     ) -> None:
         described = sum(map(field_width, task.fields)) + width_of_consequences(task)
-        super().__init__(task, described, summaries, width, symbols, lags, memories, more=units)
-        self.recurrent = nn.GRU(described + self.extra, units)
+        super().__init__(task, described, summaries, width, symbols, lags, memories, units, in_order)
+        self.recurrent = nn.GRU(len(self.centre) + self.extra, units)
 
-    def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
+    def of_trials(self, behavior: Behavior) -> NDArray[np.floating[Any]]:
         return np.concatenate([recorded(self.task, behavior), *consequences(self.task, behavior)], axis=-1)
 
     def describe(self, inputs: Tensor) -> Tensor:

@@ -136,7 +136,7 @@ class Amortized(Search):
         kind, encoder = self._kind(task, question), self.encoder or (HistoryEncoder if described else SequenceEncoder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            estimator = kind.for_every_design(question, encoder(task))  # type: ignore[call-arg]
+            estimator = kind.for_every_design(question, encoder.for_question(task, question))
         device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
         try:
             return estimator.to(device)

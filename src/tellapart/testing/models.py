@@ -14,12 +14,15 @@ from typing import Mapping
 import numpy as np
 
 from ..behavior import Behavior
+from ..groups.memory import EACH, FALSE_ALARM, GROUPS, remembers
+from ..models.agents import Agent
 from ..models.base import Floats, LikelihoodModel, Model
 from ..models.chance import beyond_chance, standardised
 from ..models.failures import Failure, attempt, impossible, line_of, words
 from ..models.simulation import MOST as MOST_SKIPPED
 from ..models.simulation import OnError
-from ..models.symmetry import broken_symmetries, statistics
+from ..models.symmetry import begins_anew, broken_symmetries, statistics
+from ..models.with_priors import shipped_with
 from ..priors import Prior, sample_priors
 from ..tasks.base import Task
 from ..tasks.sampling import sample, spread
@@ -34,6 +37,8 @@ SECONDS = 1.0
 """About how long one comparison of a slow model may take; fewer participants are simulated if it would take longer."""
 FEWEST, MOST = 24, 2000
 """Participants of a comparison."""
+TOLD_APART = GROUPS * EACH
+"""Participants among whom memory is looked for; slower models are believed."""
 PEOPLE = 8
 """Sets of parameters where participants with the same parameters are compared."""
 
@@ -64,7 +69,7 @@ class _ModelChecker:
             [self._can_be_simulated],
             [self._measure_speed, self._leaves_its_inputs_alone, self._follows_the_seed],
             [self._participants_are_independent, self._parameters_have_effects, self._design_has_effects],
-            [self._outcomes_follow_the_rules, self._design_acts_through_data, self._has_the_symmetries],
+            [self._outcomes_follow_the_rules, self._design_acts_through_data, self._has_the_symmetries, self._begins_anew],
             [self._likelihood_fits],
             [self._can_be_sent_away, self._few_were_skipped],
         ]
@@ -228,6 +233,17 @@ class _ModelChecker:
             self.findings.warning(what, consequence)
         if broken.blocks:
             self.findings.warning(f"'{self.name}' does not treat blocks alike, as the task declares (blocks).", consequence)
+
+    def _begins_anew(self) -> None:
+        """A model that says so may be tried out; agents do so by construction."""
+        enough = self._affordable(TOLD_APART) == TOLD_APART
+        if self.task.blocks == 1 or isinstance(shipped_with(self.model), Agent) or not begins_anew(self.model) or not enough:
+            return
+        correlation, p = remembers(self.model, self.task, np.random.default_rng([self.seed, 14]))
+        if p < FALSE_ALARM:
+            what = f"'{self.name}' says that each block begins anew (resets=True), and carries memory from block to block."
+            got = f"with the same parameters, correlation {correlation:.2f} of what it does in a block with what happened in the one before"
+            self.findings.error(what, "say resets=False, or nothing: then blocks are read in order", got=got)
 
     def _likelihood_fits(self) -> None:
         """The likelihood of simulated data is finite, and tells which of two sets of parameters made them as surely as it says."""

@@ -137,7 +137,13 @@ def _silence_likelihood(parameters: Any, behavior: Behavior, designs: Floats, ta
     return np.asarray(-(terms * behavior.mask).sum((1, 2)))
 
 
-@model(name="silence", parameters={"spread": LogNormal(0.0, 0.3), "unused": Normal()}, vectorised=True, log_likelihood=_silence_likelihood)
+@model(
+    name="silence",
+    parameters={"spread": LogNormal(0.0, 0.3), "unused": Normal()},
+    vectorised=True,
+    log_likelihood=_silence_likelihood,
+    resets=True,
+)
 def silence(parameters: Any, designs: Floats, rng: np.random.Generator, task: Task) -> dict[str, Any]:
     """Readings in which no number is hidden, with a spread of their own, and a parameter without effect."""
     return {"reading": parameters["spread"][:, None, None] * rng.standard_normal((len(designs), task.blocks, task.trials))}

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from ..estimators.base import Estimator
 from ..information.estimate import Difference, Floats, Pointwise, stratified
 from ..models.simulation import Simulations
-from ..models.symmetry import begins_anew
+from ..models.symmetry import read_in_order
 from ..networks.base import recorded
 from ..progress import Progress, unheard
 from ..tasks.scaling import describe, features
@@ -55,7 +55,7 @@ class _Reader(nn.Module):
     def __init__(self, estimator: Estimator, simulations: Simulations, units: int = 48, width: int = 128) -> None:
         super().__init__()
         self.task, question = estimator.task, estimator.question
-        self.whole = not all(begins_anew(model) for model in question.models)
+        self.whole = read_in_order(question.models, self.task)
         raw = recorded(self.task, simulations.behavior)[simulations.behavior.mask].astype(np.float64)
         self.centre, self.scale = raw.mean(0), np.maximum(raw.std(0), 1e-12)
         self.fields = raw.shape[1]

@@ -102,11 +102,11 @@ def accumulate(parameters, designs, rng, task, half_time):
 PRIORS = {"sensitivity": ta.LogNormal(2.0, 0.4), "height": ta.LogNormal(0.0, 0.3), "rest": ta.Uniform(0.2, 0.5)}
 
 
-@ta.model(name="fixed-bound", parameters=PRIORS, vectorised=True)
+@ta.model(name="fixed-bound", parameters=PRIORS, vectorised=True, resets=True)
 def fixed_bound(parameters, designs, rng, task):
     return accumulate(parameters, designs, rng, task, np.full(len(designs), 1e9))
 
 
-@ta.model(name="collapsing-bound", parameters={**PRIORS, "half_time": ta.LogNormal(0.0, 0.6)}, vectorised=True)
+@ta.model(name="collapsing-bound", parameters={**PRIORS, "half_time": ta.LogNormal(0.0, 0.6)}, vectorised=True, resets=True)
 def collapsing_bound(parameters, designs, rng, task):
     return accumulate(parameters, designs, rng, task, parameters["half_time"])

@@ -96,7 +96,7 @@ def model_of_choice(name, worth, priors):
 
     simulate.__name__ = simulate.__qualname__ = name.replace("-", "_")
     priors = {**priors, "temperature": ta.LogNormal(1.5, 0.8)}
-    return ta.model(name=name, parameters=priors, vectorised=True, log_likelihood=log_likelihood)(simulate)
+    return ta.model(name=name, parameters=priors, vectorised=True, log_likelihood=log_likelihood, resets=True)(simulate)
 
 
 K = ta.LogNormal(-4.5, 1.5)  # a rate of 0.011 a day, give or take a factor of 4.5

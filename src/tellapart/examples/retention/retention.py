@@ -90,7 +90,7 @@ def model_of_recall(name, curve, priors):
         return {"recalled": rng.random((len(designs), task.blocks, task.trials)) < chance(parameters, designs)}
 
     simulate.__name__ = simulate.__qualname__ = name
-    return ta.model(name=name, parameters=priors, vectorised=True, log_likelihood=log_likelihood)(simulate)
+    return ta.model(name=name, parameters=priors, vectorised=True, log_likelihood=log_likelihood, resets=True)(simulate)
 
 
 power = model_of_recall("power", lambda p, t: p["a"] * (t + 1) ** -p["b"], {"a": ta.Beta(2, 1), "b": ta.Beta(1, 4)})
