@@ -36,7 +36,7 @@ def consequences(task: Task, behavior: Behavior) -> list[NDArray[np.floating[Any
         return []
     measured = any(f.kind in ("real", "positive") for f in task.outcomes)  # in units of the user's: rounding waits for the encoder's scale
     dtype = np.float64 if measured else np.float32
-    found = (_of_response(behavior, f, task.outcomes, count).astype(dtype) for f, count in described)
+    found: list[NDArray[np.floating[Any]]] = [_of_response(behavior, f, task.outcomes, count).astype(dtype) for f, count in described]
     return [each.reshape(*behavior.shape, each.shape[-2] * each.shape[-1]) for each in found]
 
 
