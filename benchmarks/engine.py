@@ -115,7 +115,8 @@ def run(what: str, estimator: str | None) -> None:
     for name, reading in zip(
         ("recommended", "baseline designs"), read_independently(network, result.design, habit, (7, 1), READ), strict=True
     ):
-        print(f"  {name:<16} an independent reader finds {reading.gain.nats:+.4f} ± {reading.gain.se:.4f} nats on top")
+        gain = f"{reading.gain.nats:+.4f} ± {reading.gain.se:.4f} nats"
+        print(f"  {name:<16} an independent reader finds {gain} on top; by itself it tells {reading.alone} more")
     if study.goal == "discriminate":
         for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
             if name == "recommended" or name.startswith("Beta"):

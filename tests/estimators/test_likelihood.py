@@ -10,55 +10,16 @@ from itertools import count
 import numpy as np
 import pytest
 import torch
+from known_law import BOTH, DESIGN, ONE, TASK, TWO, Readings, estimator
 from scipy import stats
-from torch import nn
 
 import tellapart as ta
 from tellapart.estimators import likelihood
+from tellapart.estimators.base import Tilt
 from tellapart.information.exact import exact_pointwise
 from tellapart.models.hidden_number import HiddenNumber
 from tellapart.tasks.readings import NoisyReadings
 from tellapart.training import with_missing
-
-TASK, DESIGN = NoisyReadings(1, 2), np.array([[1.0]])
-
-
-class Readings(nn.Module):
-    """The law of readings around scale times theta, with unit noise, as inputs show them: the reading is a response that is a number."""
-
-    def __init__(self, own, scale=1.0):
-        super().__init__()
-        self.own, self.scale = own, scale
-
-    def forward(self, inputs, z, model):
-        reading = inputs[..., self.own + 1]  # after the one option that there is
-        theta = z[..., 0] if z.shape[-1] else z.new_zeros(z.shape[:-1])
-        return -0.5 * (reading - self.scale * theta[..., None, None]).square().sum((-1, -2))
-
-
-def silence(n=0):
-    def log_likelihood(values, behavior, designs, task):
-        return -0.5 * (behavior.fields["reading"] ** 2 + np.log(2 * np.pi)).sum((1, 2))
-
-    @ta.model(name="silence", parameters={}, vectorised=True, log_likelihood=log_likelihood)
-    def simulate(values, designs, rng, task):
-        return {"reading": rng.standard_normal((len(designs), task.blocks, task.trials))}
-
-    return simulate()
-
-
-def estimator(question, trust=1.0):
-    """One whose law is true and whose posterior has learned nothing; `trust` says which of them counts."""
-    torch.manual_seed(2)
-    made = ta.LikelihoodEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8)).eval()
-    made.law = Readings(made.encoder.own)
-    made.trust.fill_(trust)
-    return made
-
-
-ONE = ta.Question((HiddenNumber(),), "estimate")
-TWO = ta.Question((HiddenNumber(), silence()), "discriminate", (0.3, 0.7))
-BOTH = ta.Question((HiddenNumber(), silence()), "both")
 
 
 @pytest.mark.parametrize("question", [ONE, TWO, BOTH])
@@ -92,6 +53,45 @@ def test_without_the_law_it_is_the_posterior_bound(question):
         ours = made.pointwise(made.prepare(simulations)).values
         plain = made.posterior.pointwise(made.posterior.prepare(simulations)).values
     np.testing.assert_allclose(ours, plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("question", [ONE, TWO, BOTH])
+def test_a_tilt_by_what_the_law_says_is_a_correction_by_the_law(question):
+    """Of the posterior alone, whole; none of it changes nothing."""
+    plain, lawful = estimator(question, trust=0.0), estimator(question, trust=1.0)
+    batch = plain.simulate(DESIGN, 50, np.random.default_rng(1))
+    with torch.no_grad():
+        summaries = plain.encoder(batch.inputs)
+        log_q = [one.log_model_probabilities(batch.inputs) if question.about_models else None for one in (plain, lawful)]
+
+        def parameters(m, chosen, z):
+            ratio = plain.posterior.head(m).information(z, summaries[chosen])
+            return torch.stack([lawful.law(batch.inputs[chosen], one, None) for one in z]) - ratio
+
+        models = log_q[1] - log_q[0] if question.about_models else None
+        none, half, whole = plain.tilted(batch, Tilt(torch.tensor([0.0, 0.5, 1.0]), models, parameters))
+        np.testing.assert_allclose(none, plain.bound(batch), atol=1e-5)
+        np.testing.assert_allclose(whole, lawful.bound(batch), atol=1e-4)
+    assert none.mean() < half.mean() < whole.mean()
+
+
+def test_a_tilted_density_is_normalised_whatever_the_share():
+    """Summed over a fine grid of the one parameter that there is."""
+    torch.manual_seed(3)
+    made = ta.PosteriorEstimator(ONE, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8)).eval()
+    z, step = np.linspace(-6, 6, 1201), 0.01
+    batch = made.simulate(DESIGN, 1, np.random.default_rng(1))[torch.zeros(len(z), dtype=torch.int64)]
+    batch = replace(batch, v=torch.from_numpy(z.astype(np.float32))[:, None])
+
+    def parameters(m, chosen, v):
+        log_r = -0.5 * (v[:, 0] - 1).square() / 0.25 - math.log(0.5 * math.sqrt(2 * math.pi))
+        return log_r - made.flow(batch.inputs[chosen], m).log_prob(v)
+
+    with torch.no_grad():
+        tilted = made.tilted(batch, Tilt(torch.tensor([0.0, 0.3, 1.0]), None, parameters)).double().numpy()
+        np.testing.assert_allclose(tilted[0], made.bound(batch), atol=1e-5)
+    total = (np.exp(tilted) * stats.norm.pdf(z)).sum(1) * step
+    np.testing.assert_allclose(total, 1.0, atol=1e-3)
 
 
 def test_a_correction_that_is_measured_on_some_holds_for_all(monkeypatch):

@@ -5,14 +5,17 @@ Limits are five standard errors of the difference: false-alarm rates are below 1
 
 from dataclasses import dataclass
 
+import known_law
 import numpy as np
 import pytest
 import torch
 from evidence import DESIGN, TASK, ExactEstimator, exact
+from known_law import BOTH, ONE
 from scipy import stats
 
 import tellapart as ta
 from tellapart.information.between import information_between
+from tellapart.information.exact import exact_pointwise
 from tellapart.networks.base import recorded
 from tellapart.networks.sequence import SequenceEncoder
 from tellapart.training import Stream, Trainer, TrainingSettings, with_missing
@@ -157,8 +160,26 @@ def test_what_a_reader_learned_is_put_on_top_of_a_corrected_answer(power):
     (reading,) = read_independently(Corrected(exact().question, power=power), DESIGN, None, (4,), STEPS * BATCH, 1000)
     if power:
         assert -0.001 < reading.gain.nats < 5 * reading.gain.se + 1e-6
+        assert reading.alone.nats < -5 * reading.alone.se
     else:
         assert 5 * reading.gain.se < reading.gain.nats < told.nats + 5 * np.hypot(told.se, reading.gain.se)
+
+
+@pytest.mark.parametrize("goal", ["estimate", "both"])
+@pytest.mark.parametrize("lawful", [True, False])
+def test_what_a_reader_learned_of_parameters_is_put_on_top_of_what_a_law_corrected(goal, lawful):
+    """It starts from a posterior that knows nothing: where the law knows all, nothing is found and nothing lost."""
+    question = ONE if goal == "estimate" else BOTH
+    made = known_law.estimator(question, trust=1.0 if lawful else 0.0)
+    people = question.simulate(known_law.TASK, known_law.DESIGN, 2000, np.random.default_rng(9))
+    exact = exact_pointwise(known_law.TASK, question, known_law.DESIGN, 2000, np.random.default_rng(9))
+    missing = exact.minus(made.pointwise(made.prepare(people)))
+    (reading,) = read_independently(made, known_law.DESIGN, None, (4,), STEPS * BATCH, 2000)
+    if lawful:
+        assert -0.001 < reading.gain.nats < 5 * reading.gain.se + 1e-6
+        assert reading.alone.nats < 5 * reading.alone.se
+    else:
+        assert 0.5 * missing.nats < reading.gain.nats < missing.nats + 5 * np.hypot(missing.se, reading.gain.se)
 
 
 def test_a_reader_begins_with_the_estimators_answer():

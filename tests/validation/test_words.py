@@ -25,8 +25,9 @@ EXACT = ExactComparison(500, 0.91, 0.92, 0.92, True, Difference(0.01, 0.001), Di
 NOTHING = Calibration(500, 1e-3, None, ())
 
 
-def read(nats, se=0.001):
-    return Reading(Difference(nats, se), 8000, 230_000)
+def read(nats, se=0.001, alone=None):
+    """What was found; or nothing, by a reader that by itself is so far behind."""
+    return Reading(Difference(nats if alone is None else 0.0, se), Difference(nats if alone is None else alone, se), 8000, 230_000)
 
 
 def part(exact=None, reading=None):
@@ -62,6 +63,11 @@ def test_a_reader_that_learned_nothing_gives_no_comfort():
     assert amount(0.917, "lower bound", part(reading=read(-0.3))) == "at least 0.92 nats"
     assert "learned too little" in reading_in_words(read(-0.3))
     assert "not known" in reading_in_words(read(0.0))
+    assert "by itself it tells 0.300 ± 0.001 nats less than the estimator, on 8,000 others" in reading_in_words(read(-0.3))
+    assert "on top (0.000 ± 0.001 nats on 8,000 others; by itself it tells 0.020 ± 0.001 nats less" in reading_in_words(
+        read(0, alone=-0.02)
+    )
+    assert "by itself" not in reading_in_words(read(0.0))
 
 
 def test_an_estimate_above_the_truth_is_called_wrong():
@@ -169,8 +175,10 @@ def test_above_by_four_standard_errors_is_not_by_chance(nats, wrong):
 
 
 def test_how_far_a_reading_is_nothing():
-    assert [finding(read(nats, 0.01)) for nats in (0.03, 0.0301, -0.03, -0.0301)] == ["nothing", "more", "nothing", "lost"]
-    assert [finding(read(nats, 0.0)) for nats in (0.01, 0.0101, -0.01, -0.0101)] == ["nothing", "more", "nothing", "lost"]
+    assert [finding(read(nats, 0.01)) for nats in (0.03, 0.0301)] == ["nothing", "more"]
+    assert [finding(read(nats, 0.0)) for nats in (0.01, 0.0101)] == ["nothing", "more"]
+    assert [finding(read(0.0, 0.02, alone)) for alone in (-0.06, -0.0601)] == ["nothing", "lost"]
+    assert [finding(read(0.0, 0.0, alone)) for alone in (-0.05, -0.0501)] == ["nothing", "lost"]
     assert at_most(Difference(0.099, 0.02)) == pytest.approx(0.14)
     assert at_most(Difference(0.101, 0.02)) == pytest.approx(0.15)
 

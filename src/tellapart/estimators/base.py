@@ -9,6 +9,7 @@ A new estimator is one file in this folder with one class: `code`, `bound`, and 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Callable, ClassVar, Iterable, Iterator, Self, Sequence
@@ -81,6 +82,35 @@ class Batch:
         return replace(self._each(lambda part: part.to(device)), kept=self.kept.to(device))
 
 
+@dataclass(frozen=True)
+class Tilt:
+    """What somebody else would have posteriors be: they are multiplied by e^(share * tilt) and normalised again.
+
+    Arguments:
+        shares: Of the tilt, several at once, (G,).
+        models: Of each participant's models, (N, M); None where models are not asked about.
+        parameters: The tilt of a model's parameters that are asked about, (..., n): from the model, who the n participants are, and
+            parameters (..., n, P). It is log r / q, with the density q of `quick` and a normalised density r.
+    """
+
+    shares: Tensor
+    models: Tensor | None
+    parameters: Callable[[int, Tensor, Tensor], Tensor]
+
+    def of_models(self, log_q: Tensor) -> Tensor:
+        """log q(m | y), (N, M) or (G, N, M), tilted, (G, N, M)."""
+        assert self.models is not None
+        return torch.log_softmax(log_q + self.shares[:, None, None] * self.models, dim=-1)
+
+    def times(self, m: int, chosen: Tensor) -> Callable[[Tensor], Tensor]:
+        """The tilt of parameters (L, n, P) of a model times each share, (G, L, n)."""
+        return lambda z: self.shares[:, None, None] * self.parameters(m, chosen, z)
+
+    def mixed(self, m: int, chosen: Tensor, z: Tensor) -> Tensor:
+        """log of (1 - share) + share r / q for parameters (n, P), (G, n): a mixture of q and r over q, normalised as it is."""
+        return torch.logaddexp(torch.log1p(-self.shares)[:, None], self.shares.log()[:, None] + self.parameters(m, chosen, z))
+
+
 class Estimator(nn.Module, ABC):
     """A bound plus a network: the encoder summarises behavior, and what the question asks is learned from that."""
 
@@ -150,6 +180,25 @@ class Estimator(nn.Module, ABC):
         """The pointwise bound of a batch that was not trained on, (N,), and its influence if that is another; see `Pointwise`."""
         generator = torch.Generator().manual_seed(seed)
         return self.chunked(lambda part: self.bound(part, generator), batch), None
+
+    def tilted(self, batch: Batch, tilt: Tilt, seed: int = 0) -> Tensor:
+        """The pointwise bound of a posterior that is tilted, for each share, (G, N). Without a tilt it is that of `bound`, unless that is a
+        critic's: then what its model probabilities tell.
+        """
+        total = torch.zeros(len(tilt.shares), len(batch), device=self.device)
+        if self.question.about_models:
+            with torch.no_grad():
+                log_q = self.log_model_probabilities(batch.inputs)
+            log_prior = torch.as_tensor(self.question.log_prior, dtype=log_q.dtype, device=self.device)
+            total = total + (tilt.of_models(log_q) - log_prior)[:, torch.arange(len(batch)), batch.model]
+        for m, chosen in batch.by_model():
+            if width := len(self.question.parameters(m)):
+                z = batch.v[chosen, :width]
+                with torch.no_grad():
+                    log_q = self.flow(batch.inputs[chosen], m).log_prob(z)
+                information = log_q + 0.5 * (z.square() + math.log(2 * math.pi)).sum(-1) + batch.kept[m]
+                total = total.index_add(1, chosen, information + tilt.mixed(m, chosen, z))
+        return total
 
     @property
     def quick(self) -> Estimator:

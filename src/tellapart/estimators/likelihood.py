@@ -22,7 +22,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
-from typing import ClassVar, Iterable, Self
+from typing import Callable, ClassVar, Iterable, Self
 
 import numpy as np
 import torch
@@ -37,7 +37,7 @@ from ..networks.heads import Classifier, Flow, Normals
 from ..networks.law import Law, Laws, Trials, responses_of
 from ..question import Question, everything
 from ..tasks.base import Task
-from .base import Batch, Estimator
+from .base import Batch, Estimator, Tilt
 from .posterior import PosteriorEstimator
 
 DRAWS = 32
@@ -191,22 +191,28 @@ class LikelihoodEstimator(Estimator):
     def bound(self, batch: Batch, generator: torch.Generator | None = None) -> Tensor:
         return self._bounds(batch, self.trust, generator or _seeded(0)).squeeze(0)
 
+    def tilted(self, batch: Batch, tilt: Tilt, seed: int = 0) -> Tensor:
+        return self._bounds(batch, self.trust.expand(len(tilt.shares)), _seeded(seed), tilt)
+
     @torch.no_grad()
-    def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator) -> Tensor:
-        """The bound for each b (G,) and participant, (G, N)."""
+    def _bounds(self, batch: Batch, b: Tensor, generator: torch.Generator, tilt: Tilt | None = None) -> Tensor:
+        """The bound for each b (G,) and participant, (G, N); for each share (G,) of a tilt, if there is one."""
         summaries = self.encoder(batch.inputs)
         total = summaries.new_zeros(len(b), len(batch))
         if self.question.about_models:
-            log_shares = self._log_shares(batch.inputs, summaries, b, generator) - self.posterior.log_prior
-            total = total + log_shares[:, torch.arange(len(batch)), batch.model]
+            log_shares = self._log_shares(batch.inputs, summaries, b, generator)
+            log_shares = tilt.of_models(log_shares) if tilt else log_shares
+            total = total + (log_shares - self.posterior.log_prior)[:, torch.arange(len(batch)), batch.model]
         for m, chosen in batch.by_model():
             if not self.asked[m]:
                 continue
             inputs, s, z = batch.inputs[chosen], summaries[chosen], batch.v[chosen, : self.widths[m]]
             if f"{m}" in self.nuisance:
-                information = self.posterior.head(m).information(z[:, self.asked[m]], s).expand(len(b), -1)
+                asked = z[:, self.asked[m]]
+                information = self.posterior.head(m).information(asked, s).expand(len(b), -1)
+                information = information + tilt.mixed(m, chosen, asked) if tilt else information
             else:
-                information = self._contrast(m, inputs, s, z, b, generator)
+                information = self._contrast(m, inputs, s, z, b, generator, tilt.times(m, chosen) if tilt else None)
             # of a prior of which a share cannot be simulated, the rest is denser by 1 / (the share that is kept)
             total = total.index_add(1, chosen, information + batch.kept[m])
         return total
@@ -271,12 +277,23 @@ class LikelihoodEstimator(Estimator):
                 v[chosen, start : start + len(which)] = batch.v[chosen][:, which]
         return replace(batch, v=v)
 
-    def _contrast(self, m: int, inputs: Tensor, s: Tensor, z: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
-        """log l(y | z) / mean of all weights, (G, N)."""
+    def _contrast(
+        self,
+        m: int,
+        inputs: Tensor,
+        s: Tensor,
+        z: Tensor,
+        b: Tensor,
+        generator: torch.Generator,
+        tilted: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
+        """log of the weight of z over the mean of all weights, (G, N); weights of draws (L, N, P) may be tilted, by so much (G, L, N)."""
         ratio = self._proposal(m).information(z, s)
-        own = self._log_p(m, inputs, z[None]) - ratio
-        everybody = torch.cat([self._weighed(m, inputs, s, self.proposals, generator)[1], own])
-        return b[:, None] * own + ratio - _log_mean(b, everybody)
+        draws, log_ratio = self._weighed(m, inputs, s, self.proposals, generator)
+        everybody = b[:, None, None] * torch.cat([log_ratio, self._log_p(m, inputs, z[None]) - ratio])
+        if tilted:
+            everybody = everybody + tilted(torch.cat([draws, z[None]]))
+        return everybody[:, -1] + ratio - (torch.logsumexp(everybody, dim=1) - math.log(everybody.shape[1]))
 
     def _log_shares(self, inputs: Tensor, s: Tensor, b: Tensor, generator: torch.Generator) -> Tensor:
         """log q'(m | y), (G, N, M)."""

@@ -88,12 +88,14 @@ class Reading:
     """What an independent reader found at a design, or over baseline designs.
 
     Arguments:
-        gain: What it knows more than the estimator, in nats: this much is known to be missing.
-        n: Participants that the gain was measured on; it had not seen them.
+        gain: What the estimator tells more with it than without it, in nats: this much is known to be missing.
+        alone: What the reader by itself tells more than the estimator; below 0 if it did not come as far.
+        n: Participants that both were measured on; it had not seen them.
         trained: Participants that it was trained on.
     """
 
     gain: Difference
+    alone: Difference
     n: int
     trained: int
 

@@ -8,7 +8,7 @@ starts from the estimator's own answer, before a learned law corrects it, and is
     parameters   under q, u = T(theta; y) is standard normal, T being the estimator's flow. The reader learns the density of u
                  given y, which is standard normal at the start, and stays so if q is the posterior.
 
-About models, what it learned is then put on top of the corrected answer, log r(m | y) = log q'(m | y) + s f_m(y), each half of the
+What it learned is then put on top of the corrected answer q', which becomes proportional to q'(v | y) (r / q)^s, each half of the
 participants with the share s that is best for the other half: a reader that found what the law knows too gains and loses nothing.
 
 What it gains over the estimator, law and all, on simulations that it has not seen is information that the estimator is known to miss.
@@ -25,8 +25,8 @@ import torch
 import zuko
 from torch import Tensor, nn
 
-from ..estimators.base import Estimator
-from ..information.estimate import Difference, Floats, Pointwise, stratified
+from ..estimators.base import CHUNK, Estimator, Tilt
+from ..information.estimate import Difference, Floats, stratified
 from ..models.simulation import Simulations
 from ..models.symmetry import read_in_order
 from ..networks.base import recorded
@@ -146,60 +146,41 @@ def readable(estimator: Estimator) -> bool:
 
 
 def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, steps: int) -> Reading:
-    """The gain on simulations that the reader has not seen."""
-    question, start = estimator.question, estimator.quick
+    """What it finds on simulations that it has not seen: with the share of what it learned that is best for the other half of them."""
+    shares, question = torch.tensor(SHARES, device=estimator.device), estimator.question
+    parts = [simulations[start : start + CHUNK] for start in range(0, len(simulations), CHUNK)]
 
-    def over_start() -> Floats:
-        parts = [_gain(start, reader, simulations[i : i + 1024]) for i in range(0, len(simulations), 1024)]
-        return torch.cat(parts).double().cpu().numpy()
+    def told_by(by: Estimator, shares: Tensor) -> Floats:
+        with torch.no_grad():
+            return torch.cat([_told(by, reader, part, shares) for part in parts], dim=1).double().cpu().numpy()
 
-    with torch.no_grad():
-        if start is estimator and question.about_parameters:
-            gain = Difference(*stratified(over_start(), simulations.model, question.prior))
-        elif start is not estimator and not question.about_parameters:
-            on_top = _on_top(estimator, reader, simulations)
-            gains = on_top if on_top.any() else over_start()  # if nothing is of use, what was lost says so
-            gain = Difference(*stratified(gains, simulations.model, question.prior))
-        else:
-            values, batch = over_start(), start.prepare(simulations)
-            if question.about_parameters:
-                values = values + start.pointwise(batch, accuracy=False).values
-            else:  # the bound of a critic is less than what its model probabilities tell
-                log_q = start.chunked(lambda part: start.log_model_probabilities(part.inputs), batch).double().cpu().numpy()
-                values = values + (log_q - question.log_prior)[np.arange(len(values)), simulations.model]
-            own = estimator.pointwise(estimator.prepare(simulations), accuracy=False)
-            gain = Pointwise(values, simulations.model, question.prior, "lower bound").minus(own)
-    return Reading(gain, len(simulations), steps * BATCH)
-
-
-def _on_top(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Floats:
-    """What each participant gains if a share of what the reader learned is put on top of the estimator's answer, (N,)."""
-    model = torch.from_numpy(simulations.model.astype(np.int64))[:, None]
-    log_q = estimator.chunked(lambda part: estimator.log_model_probabilities(part.inputs), estimator.prepare(simulations)).double().cpu()
-    learned = [reader.models(reader(simulations[i : i + 1024])) for i in range(0, len(simulations), 1024)]
-    tilt = torch.cat(learned).double().cpu()
-    gains = torch.cat([(torch.log_softmax(log_q + share * tilt, -1) - log_q).gather(-1, model) for share in SHARES], -1).numpy()
-    chosen, other = np.zeros(len(gains)), np.arange(len(gains)) % 2 == 0
-    for half in (other, ~other):
-        chosen[half] = gains[half, gains[~half].mean(0).argmax()]
-    return chosen
+    together = told_by(estimator, shares)
+    alone = together[-1] if estimator.quick is estimator else told_by(estimator.quick, shares[-1:])[0]
+    # the bound of a critic is less than what its model probabilities tell
+    own = together[0] if estimator.quick.has_flows else estimator.pointwise(estimator.prepare(simulations), accuracy=False).values
+    chosen, one = np.zeros(len(own), np.intp), np.arange(len(own)) % 2 == 0
+    for half in (one, ~one):
+        chosen[half] = together[:, ~half].mean(1).argmax()
+    told = together[chosen, np.arange(len(own))], alone
+    gain, by_itself = (Difference(*stratified(values - own, simulations.model, question.prior)) for values in told)
+    return Reading(gain, by_itself, len(simulations), steps * BATCH)
 
 
 def _gain(estimator: Estimator, reader: _Reader, simulations: Simulations) -> Tensor:
-    """log r(v | y) - log q(v | y) of each participant, (N,)."""
-    batch = estimator.prepare(simulations)
-    summary = reader(simulations)
-    total = torch.zeros(len(batch), device=estimator.device)
-    if estimator.question.about_models:
+    """log r(v | y) - log q(v | y) of each participant, (N,), for an estimator that is no more than a posterior."""
+    told = _told(estimator, reader, simulations, torch.tensor([1.0, 0.0], device=estimator.device))
+    return told[0] - told[1]
+
+
+def _told(estimator: Estimator, reader: _Reader, simulations: Simulations, shares: Tensor) -> Tensor:
+    """What is told of each participant if shares (G,) of what the reader learned are put on top of the estimator's answer, (G, N)."""
+    quick, batch, summary = estimator.quick, estimator.prepare(simulations), reader(simulations)
+    inputs = batch.inputs if quick is estimator else quick.prepare(simulations).inputs
+
+    def parameters(m: int, chosen: Tensor, z: Tensor) -> Tensor:
         with torch.no_grad():
-            log_q = estimator.log_model_probabilities(batch.inputs)
-        log_r = torch.log_softmax(log_q + reader.models(summary), dim=-1)
-        total = total + (log_r - log_q).gather(-1, batch.model[:, None]).squeeze(-1)
-    for m, chosen in batch.by_model():
-        if f"{m}" in reader.flows:
-            with torch.no_grad():
-                theta = batch.v[chosen, : len(estimator.question.parameters(m))]
-                u = estimator.flow(batch.inputs[chosen], m).transform(theta)
-            log_r = reader.flows[f"{m}"](summary[chosen]).log_prob(u)
-            total = total.index_add(0, chosen, log_r + 0.5 * (u.square() + math.log(2 * math.pi)).sum(-1))
-    return total
+            u: Tensor = quick.flow(inputs[chosen], m).transform(z)
+        log_r: Tensor = reader.flows[f"{m}"](summary[chosen]).log_prob(u)
+        return log_r + 0.5 * (u.square() + math.log(2 * math.pi)).sum(-1)
+
+    return estimator.tilted(batch, Tilt(shares, reader.models(summary) if estimator.question.about_models else None, parameters))

@@ -31,7 +31,7 @@ from .recovery import AveragedPosterior, Recovery, averaged_posteriors, recovery
 PURPOSE = 101
 """Follows the seed of all that is simulated here, so that nothing is simulated again that an estimator was trained on."""
 
-VERSION = 2
+VERSION = 3
 """Of the form in which checks are kept."""
 
 READ = 230_000

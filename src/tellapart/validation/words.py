@@ -15,6 +15,9 @@ from .suite import DesignValidation, Validation
 ABOVE = 4
 """By so many standard errors an estimate may be above an upper bound by chance."""
 
+FOUND, BEHIND = 0.01, 0.05
+"""Nats that an independent reader has to find to be believed, and that it may be behind the estimator, unless that is chance."""
+
 
 def in_words(validation: Validation) -> list[str]:
     """The checks of a study, a line each."""
@@ -122,11 +125,14 @@ def exact_in_words(exact: ExactComparison) -> str:
 def reading_in_words(reading: Reading) -> str:
     """What an independent reader found."""
     who = f"An independent reader, trained on {reading.trained:,} participants,"
-    measured = f"{reading.gain.nats:.3f} ± {reading.gain.se:.3f} nats on {reading.n:,} others"
+    gain, alone = reading.gain, Difference(-reading.alone.nats, reading.alone.se)
+    measured = f"{gain.nats:.3f} ± {gain.se:.3f} nats on {reading.n:,} others"
+    less = f"by itself it tells {alone.nats:.3f} ± {alone.se:.3f} nats less than the estimator"
+    behind = f"; {less}" if alone.nats > 0.0005 else ""
     return {
         "more": f"{who} finds {measured} that the estimator misses: train it longer, or give it another encoder.",
-        "nothing": f"{who} finds no more than {at_most(reading.gain):.2f} nats on top ({measured}); what both overlook is not known.",
-        "lost": f"{who} learned too little to tell what the estimator misses ({measured}).",
+        "nothing": f"{who} finds no more than {at_most(gain):.2f} nats on top ({measured}{behind}); what both overlook is not known.",
+        "lost": f"{who} learned too little to tell what the estimator misses: {less}, on {reading.n:,} others.",
     }[finding(reading)]
 
 
@@ -145,11 +151,12 @@ def amount(nats: float, kind: str, part: DesignValidation | None) -> str:
 
 
 def finding(reading: Reading) -> Literal["more", "nothing", "lost"]:
-    """What to make of a reading. One clearly below zero never came as far as the estimator: it learned nothing that is true, or not what a
-    learned law adds to the answer that the reader starts from. So it cannot tell what is missing.
+    """What to make of a reading. A reader that by itself came nowhere near the estimator cannot tell what is missing: it learned nothing
+    that is true, or little of what a learned law adds to the answer that it started from.
     """
-    limit = max(0.01, 3 * reading.gain.se)
-    return "more" if reading.gain.nats > limit else "lost" if reading.gain.nats < -limit else "nothing"
+    if reading.gain.nats > max(FOUND, 3 * reading.gain.se):
+        return "more"
+    return "lost" if reading.alone.nats < -max(BEHIND, 3 * reading.alone.se) else "nothing"
 
 
 def at_most(gain: Difference) -> float:
