@@ -92,6 +92,23 @@ def test_missing_trials_are_as_if_they_had_never_been():
     assert with_missing(simulations, 0.0, np.random.default_rng(1)) is simulations
 
 
+def test_where_memory_may_go_on_only_the_last_block_that_was_begun_is_left_early():
+    """Others are whole but for a few missed trials; who left early and missed none has a beginning of what there was."""
+    task = ta.BernoulliBandit(2, 4, 10)
+    simulations = ta.Question((ta.AEG(),), "estimate").simulate(task, np.full((4, 2), 0.5), 3000, np.random.default_rng(3))
+    cut = with_missing(simulations, 1.0, np.random.default_rng(1), in_order=True).behavior
+    played = cut.mask.sum(2)
+    begun = (played > 0).sum(1)
+    early = begun < 4
+    assert early.mean() > 0.4
+    assert played[np.arange(4) < begun[:, None] - 1].mean() > 8.5  # up to 30 % are missed, by two thirds of them
+    assert np.bincount(played[early, begun[early] - 1], minlength=11)[1:].min() > 50
+    whole = early & (cut.mask.reshape(3000, -1).cumprod(1).sum(1) == played.sum(1))
+    assert whole.sum() > 300
+    seen, there = cut.mask[whole], simulations.behavior.fields["choice"][whole]
+    np.testing.assert_array_equal(cut.fields["choice"][whole][seen], there[seen])
+
+
 def test_failures_are_kept():
     @ta.model(name="fragile", parameters={"p": ta.Uniform(0, 1)}, vectorised=True)
     def fragile(parameters, designs, rng, task):

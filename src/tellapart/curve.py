@@ -2,7 +2,8 @@
 
 One network serves experiments of every length. So the same simulated participants, at the recommended design, are read
 up to a number of blocks and of trials per block, and each reading gives an estimate. Differences along the curve are more
-certain than its height, since all points share their participants.
+certain than its height, since all points share their participants. Where a model may carry memory from block to block, participants who
+did fewer trials in one would have done something else in the next: there blocks are read whole.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def information_curve(
         )
     batch = estimator.simulate(design, n, np.random.default_rng([seed, 10]))
     _, blocks, trials, _ = batch.inputs.shape
-    lengths = np.unique(np.linspace(max(1, trials / points), trials, points).round().astype(int))
+    shortest = trials if estimator.in_order else max(1, trials / points)
+    lengths = np.unique(np.linspace(shortest, trials, points).round().astype(int))
     curve = []
     for b in range(1, blocks + 1):
         for t in lengths:

@@ -98,7 +98,7 @@ class Stream:
         estimator = self.estimator
         simulations = estimator.question.simulate(estimator.task, self.designs(self.size, rng), self.size, rng, by_lot=True)
         self.failures.extend(simulations.failures)
-        return estimator.prepare(with_missing(simulations, self.incomplete, rng))
+        return estimator.prepare(with_missing(simulations, self.incomplete, rng, estimator.in_order))
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,15 @@ class Stored:
         epoch, place = divmod(step, self.steps)
         order = np.random.default_rng([*self.seed, 0, epoch]).permutation(len(self.simulations))
         chosen = self.simulations[order[place * self.size : (place + 1) * self.size]]
-        return self.estimator.prepare(with_missing(chosen, self.incomplete, np.random.default_rng([*self.seed, 1, step])))
+        rng = np.random.default_rng([*self.seed, 1, step])
+        return self.estimator.prepare(with_missing(chosen, self.incomplete, rng, self.estimator.in_order))
 
 
-def with_missing(simulations: Simulations, share: float, rng: np.random.Generator) -> Simulations:
+def with_missing(simulations: Simulations, share: float, rng: np.random.Generator, in_order: bool = False) -> Simulations:
     """Some of the participants as if they had stopped early, missed trials, or both.
 
-    A missed trial is as if it had never been: those that follow it are the ones that would have come in its place.
+    A missed trial is as if it had never been: those that follow it are the ones that would have come in its place. If memory may go on from
+    block to block (`in_order`), only the last block that was begun is left early: others are whole but for missed trials, which are few.
     """
     behavior = simulations.behavior
     n, blocks, trials = behavior.shape
@@ -145,6 +147,8 @@ def with_missing(simulations: Simulations, share: float, rng: np.random.Generato
     kind = np.where(rng.random((n, 1, 1)) < share, rng.integers(1, 4, (n, 1, 1)), 0)  # 1: stops early, 2: misses trials, 3: both
     begun = np.arange(blocks)[:, None] < rng.integers(1, blocks + 1, (n, 1, 1))
     shown = np.arange(trials) < rng.integers(1, trials + 1, (n, 1, 1))
+    if in_order:
+        shown = shown | (np.cumsum(begun[:, ::-1], axis=1)[:, ::-1] > 1)
     missed = (rng.random((n, blocks, trials)) < 0.3 * rng.random((n, 1, 1))) & (kind >= 2)
     place = np.argsort(missed, axis=2, kind="stable")  # where the trials go, those in excess to where nothing is recorded
     moved = behavior.rearranged(np.argsort(place, axis=2), 2)

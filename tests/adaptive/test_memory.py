@@ -12,8 +12,9 @@ import tellapart as ta
 from tellapart.adaptive.continuations import with_block
 from tellapart.bandits.task import WinsAndLosses
 from tellapart.behavior import Behavior
-from tellapart.groups.memory import check_memory, remembers, rules_remember
+from tellapart.groups.memory import check_memory, memory_of, remembers, rules_remember
 from tellapart.parts import find_part
+from tellapart.testing import check_model
 
 BANDIT = ta.BernoulliBandit(arms=2, blocks=3, trials=8)
 
@@ -25,6 +26,20 @@ def stubborn(parameters, designs, rng, task):
     for block in range(1, task.blocks):
         yes[:, block] = np.where(rng.random(yes[:, block].shape) < 0.7, yes[:, block - 1], yes[:, block])
     return {"yes": yes}
+
+
+@ta.model(name="guesses", parameters={"bias": ta.Uniform(0, 1)}, vectorised=True, resets=True)
+def guesses(parameters, designs, rng, task):
+    environment = task.environment(designs, rng)
+    while not environment.done:
+        environment.step({"choice": rng.random(len(designs)) < parameters["bias"]})
+    return environment.behavior
+
+
+class Denies(stubborn):
+    """Says that it does not."""
+
+    resets = True
 
 
 @ta.agent(name="secret", parameters={"alpha": ta.Uniform(0, 1)}, resets=False, latent=True)
@@ -44,6 +59,19 @@ def test_a_model_that_remembers_is_refused_with_the_reason():
         check_memory(stubborn(), Signals(), 1)
     assert "one before" in str(error.value)
     assert "agent" in str(error.value)
+
+
+def test_a_model_that_denies_its_memory_is_refused_all_the_same():
+    assert "correlation" in memory_of(Denies(), Signals(), 1)
+    assert memory_of(steep(), Signals(), 1) == ""
+
+
+def test_check_tries_out_whether_blocks_begin_anew():
+    """As a model says; rules by which what happens goes with what happened before say nothing of who plays."""
+    with pytest.raises(ta.ModelError, match="carries memory from block to block") as error:
+        check_model(Denies(), Signals())
+    assert "resets=False" in str(error.value)
+    check_model(guesses(), WORN)
 
 
 def test_a_secret_memory_is_refused():
@@ -178,13 +206,6 @@ def test_rules_that_remember_are_noticed():
 
 
 def test_a_model_that_is_no_agent_is_refused_by_rules_that_remember():
-    @ta.model(name="guesses", parameters={"bias": ta.Uniform(0, 1)}, vectorised=True)
-    def guesses(parameters, designs, rng, task):
-        environment = task.environment(designs, rng)
-        while not environment.done:
-            environment.step({"choice": rng.random(len(designs)) < parameters["bias"]})
-        return environment.behavior
-
     with pytest.raises(ta.ModelError, match="cannot be continued") as error:
         check_memory(guesses(), Worn(arms=2, blocks=2, trials=8), 1)
     assert "rules of the task 'worn'" in str(error.value)

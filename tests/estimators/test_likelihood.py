@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 import pytest
 import torch
-from known_law import BOTH, DESIGN, ONE, TASK, TWO, Readings, estimator
+from known_law import BOTH, DESIGN, ONE, TASK, TWO, Readings, estimator, silence
 from scipy import stats
 
 import tellapart as ta
@@ -256,6 +256,18 @@ def test_the_loss_is_that_of_the_posterior_and_its_gradient_also_that_of_laws_an
     for one, other in zip(ours, theirs, strict=True):
         assert (one is None) == (other is None)
         assert one is None or torch.allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_where_laws_read_few_participants_improbable_models_are_among_them(in_order, monkeypatch):
+    """Of 200 participants the 8 are read that are the least."""
+    monkeypatch.setattr(likelihood, "TOGETHER", 1)
+    question = ta.Question((HiddenNumber(), silence()), "discriminate", (0.98, 0.02))
+    made = ta.LikelihoodEstimator(question, ta.SequenceEncoder(TASK, 16, 16, 4, 1, 1, 8))
+    made.encoder.in_order = in_order
+    read = made._read(made.simulate(DESIGN, 200, np.random.default_rng(1)))
+    assert 8 <= len(read) <= 10
+    assert set(read.model.tolist()) == {0, 1}
 
 
 def test_laws_read_a_block_of_each_participant_before_a_second_of_anybody():

@@ -93,6 +93,12 @@ def test_a_participant_depends_neither_on_others_nor_on_who_simulates_it():
     np.testing.assert_array_equal(alone.fields["choice"][:7], first.fields["choice"])
 
 
+@pytest.mark.parametrize("option", ["resets", "name", "parameters"])
+def test_an_option_may_not_have_the_name_of_what_all_models_have(option):
+    with pytest.raises(ta.ModelError, match=f"'{option}'"):
+        exec(f"@ta.model(name='one', parameters={{}})\ndef one(parameters, design, rng, task, *, {option}=1): ...", {"ta": ta})
+
+
 def test_options_are_keyword_arguments():
     assert biased(stubborn=True) == biased(stubborn=True) != biased()
     assert (biased(stubborn=True).simulate({"bias": [0.5]}, at(DESIGN, 1), np.random.default_rng(1), TASK).fields["choice"] == 1).all()

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from carries_on import CarriesOn
 
 import tellapart as ta
 from tellapart.networks.base import field_features
 from tellapart.networks.consequences import across_blocks
+from tellapart.networks.law import Trials
 from tellapart.paper.blocks import BlockEncoder
 from tellapart.priors import sample_priors
 from tellapart.tasks.readings import NoisyReadings
@@ -96,6 +98,26 @@ def test_blocks_are_read_in_order_unless_models_say_that_they_begin_anew(resets,
         assert kind.for_question(task, question).in_order == in_order
     assert ta.LikelihoodEstimator(question, ta.SequenceEncoder(task)).encoder.in_order == in_order
     assert not isinstance(BlockEncoder.for_question(task, question), tuple(POOLED))  # an encoder that knows nothing of it
+
+
+@each_pooled
+def test_what_is_cut_off_after_a_block_is_not_seen(kind):
+    """So that a network may read the first blocks of what was prepared whole."""
+    encoder, data, designs = made(kind, in_order=True), behavior(), np.full((20, 2, 3), 0.5)
+    for reads in (encoder, Trials(encoder, True)):
+        whole, first = reads.prepare(data, designs), reads.prepare(data.first(blocks=1), designs)
+        np.testing.assert_array_equal(whole[:, :1], first)
+
+
+def test_an_encoder_that_describes_trials_in_its_own_way_adds_blocks_up():
+    class Own(ta.SequenceEncoder):
+        def features(self, behavior):
+            return np.zeros((*behavior.shape, len(self.centre)), np.float32)
+
+    task, question = ta.BernoulliBandit(3, 2, 8), ta.Question((ta.AEG(), CarriesOn()))
+    encoder = Own.for_question(task, question)
+    assert not encoder.in_order
+    assert encoder.prepare(task.nothing(2), np.zeros((2, 2, 3))).shape[-1] == len(encoder.centre) + encoder.extra
 
 
 def test_the_papers_encoder_takes_shorter_data_as_missed_trials():

@@ -106,6 +106,9 @@ def check(
     lines += [f"Goal: to learn {plan.question.in_words}. Task: {plan.task.name}. Models: {', '.join(names)}."]
     budget = getattr(plan.search, "simulations", 0)
     lines += [f"{part.name}: {part.speed_in_words(budget)}" for part in checked[1:]]
+    unsaid = ", ".join(model.name for model in plan.models if model.resets is None) if plan.task.blocks > 1 else ""
+    if unsaid:
+        lines += [f"Blocks are read in order, which takes longer: {unsaid} may remember earlier ones. If not, say so: resets=True."]
     lines += [] if seconds is None else [f"`tellapart design` will take about {duration(seconds)} on this machine."]
     if behavior is not None:
         result["data"] = {"participants": len(behavior), "trials": int(behavior.mask.sum()), "missed": int((~behavior.mask).sum())}

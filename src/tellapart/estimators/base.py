@@ -23,6 +23,7 @@ from ..behavior import Behavior
 from ..errors import DataError, counted
 from ..information.estimate import Pointwise
 from ..models.simulation import Simulations
+from ..models.symmetry import read_in_order
 from ..networks.base import Encoder
 from ..optimizer import OptimizerName
 from ..question import Question
@@ -213,6 +214,11 @@ class Estimator(nn.Module, ABC):
     @property
     def task(self) -> Task:
         return self.encoder.task
+
+    @property
+    def in_order(self) -> bool:
+        """May models carry memory from one block to the next?"""
+        return read_in_order(self.question.models, self.task)
 
     @property
     def device(self) -> torch.device:

@@ -166,14 +166,17 @@ class LikelihoodEstimator(Estimator):
 
     def _read(self, batch: Batch) -> Batch:
         """The share of all blocks that laws learn from: of as many participants as there are, since each has parameters of its own; of
-        all blocks of fewer participants if they are read in order.
+        all blocks of fewer participants if they are read in order, and of fewer blocks where options are many.
         """
         n, blocks = batch.inputs.shape[:2]
         if self.encoder.in_order:
-            return batch[: min(math.ceil(self.read * n), max(8, self._sequences(TOGETHER)))]
-        most = max(8, blocks * self._sequences(TOGETHER))  # where options are many, of fewer blocks
-        each = torch.arange(min(math.ceil(self.read * n * blocks), most), device=batch.inputs.device)
-        who, turn = each % n, each // n
+            return batch[_some_of_each(batch, min(math.ceil(self.read * n), max(8, self._sequences(TOGETHER))))]
+        wanted, most = math.ceil(self.read * n * blocks), max(8, blocks * self._sequences(TOGETHER))
+        if most < min(wanted, n):
+            who = turn = _some_of_each(batch, most)
+        else:
+            each = torch.arange(min(wanted, most), device=batch.inputs.device)
+            who, turn = each % n, each // n
         return replace(batch[who], inputs=batch.inputs[who, (who + turn) % blocks, None])
 
     def settle(self, further: Iterable[Batch]) -> None:
@@ -359,6 +362,11 @@ def _some(places: Tensor, count: int) -> Tensor:
     """So many of them, at most, evenly spread: they may lie in an order that means something."""
     count = min(count, len(places))
     return places[torch.arange(count, device=places.device) * len(places) // count]
+
+
+def _some_of_each(batch: Batch, count: int) -> Tensor:
+    """About so many participants, evenly spread over those of each model: where few are read, improbable models have one too."""
+    return torch.cat([_some(chosen, math.ceil(count * len(chosen) / len(batch))) for _, chosen in batch.by_model()])
 
 
 def _log_mean(b: Tensor, log_ratio: Tensor) -> Tensor:

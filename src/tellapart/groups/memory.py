@@ -1,9 +1,10 @@
 """Does a model carry memory from block to block, and if so, can it be continued from what a participant did?
 
 Where each block depends on the participant's parameters alone, the next block is simulated by itself, and blocks can be analysed apart.
-An agent with `resets=False` goes on from its state after the blocks that were recorded. Any other model says nothing of its memory, so it
-is looked for: among simulated participants with the same parameters, is what they do in a block correlated with what happened in the one
-before? A model that remembers, and is no agent, cannot be put into the state in which a participant is, and is refused.
+An agent with `resets=False` goes on from its state after the blocks that were recorded. Any other model may say that it remembers, and if
+it does not, memory is looked for, whatever it says: among simulated participants with the same parameters, is what they do in a block
+correlated with what happened in the one before? A model that remembers, and is no agent, cannot be put into the state in which a
+participant is, and is refused.
 
 The rules of a task may remember too: a machine that was played empty stays empty. Compiled rules begin anew in each block, all others are
 given what was recorded before an agent goes on, whether or not the agent itself remembers. A model that is no agent cannot be put in
@@ -21,7 +22,6 @@ from ..errors import ModelError
 from ..models.agents import Agent
 from ..models.base import Model
 from ..models.failures import attempt
-from ..models.symmetry import begins_anew
 from ..models.with_priors import shipped_with
 from ..priors import sample_priors
 from ..tasks.base import Task
@@ -93,10 +93,9 @@ def _played_at_random(task: Task, designs: Floats, seed: int, again: int) -> Beh
 
 def memory_of(model: Model, task: Task, seed: int) -> str:
     """How it is known that a model carries memory from block to block, in words; empty if it does not."""
-    anew = begins_anew(model)
-    if anew is not None:
-        return "" if anew else "resets=False"
-    if task.blocks == 1:
+    if model.resets is False:
+        return "resets=False"
+    if task.blocks == 1 or isinstance(shipped_with(model), Agent):
         return ""
     correlation, p = remembers(model, task, np.random.default_rng([seed, 91]))
     told = f"with the same parameters, what it does in a block goes with what happened in the one before (correlation {correlation:.2f})"

@@ -158,6 +158,7 @@ def model(
         bases: tuple[type[Model], ...] = (_FunctionOfAll if vectorised else _FunctionOfOne,)
         body = {"name": name, "parameters": dict(parameters), "function": staticmethod(function), "__doc__": function.__doc__}
         body["resets"] = resets
+        _check_options(name, function, body)
         if log_likelihood is not None:
             bases, body["likelihood"] = (*bases, _WithLikelihood), staticmethod(log_likelihood)  # type: ignore[type-abstract]
         kind = make_dataclass(function.__name__, _option_fields(function), bases=bases, namespace=body, frozen=True)
@@ -176,6 +177,14 @@ def check_priors(name: str, parameters: Mapping[str, Prior]) -> None:
             expected='for example {"alpha": Uniform(0, 1)}',
             got={key: type(prior).__name__ for key, prior in wrong.items()},
         )
+
+
+def _check_options(name: str, function: Callable[..., Any], taken: Mapping[str, Any]) -> None:
+    """Raise a `ModelError` if an option has the name of something that every model has."""
+    for option in inspect.signature(function).parameters.values():
+        if option.kind is option.KEYWORD_ONLY and option.name in taken:
+            what = f"An option of '{name}' is called '{option.name}', which means something else in a model."
+            raise ModelError(what, fix="call it something else; what all models have is given to @ta.model")
 
 
 def _option_fields(function: Callable[..., Any]) -> list[Any]:

@@ -22,7 +22,6 @@ from ..tasks.space import Symmetry
 from .base import Floats, Model
 from .chance import beyond_chance, standardised
 from .failures import attempt
-from .with_priors import shipped_with
 
 PEOPLE = 8
 """Sets of parameters: an asymmetry of one participant may be another's mirror image, so that averages over the prior show none."""
@@ -41,7 +40,7 @@ def broken_symmetries(model: Model, task: Task, seed: int = 0, n: int = 400) -> 
     """
     declared, blocks = task.design_space.symmetry, broken_blocks(model, task, seed, n)
     columns = declared.columns and len(task.design_space.variables) > 1
-    remembers = task.blocks > 1 and begins_anew(model) is False
+    remembers = task.blocks > 1 and model.resets is False
     broken = columns and (remembers or all(_broken(model, task, seed, n, "columns", names) for names in _relabellings(task)))
     return Symmetry(broken, blocks)
 
@@ -62,18 +61,12 @@ def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool
     """Do blocks that the task says can change places matter to the model in their order?"""
     if not task.design_space.symmetry.blocks or task.blocks == 1:
         return False
-    return begins_anew(model) is False or _broken(model, task, seed, n, "blocks", ())
-
-
-def begins_anew(model: Model) -> bool | None:
-    """Does the model begin each block with a new state? Agents say so; None where nobody knows."""
-    says: bool | None = shipped_with(model).resets
-    return says
+    return model.resets is False or _broken(model, task, seed, n, "blocks", ())
 
 
 def read_in_order(models: Sequence[Model], task: Task) -> bool:
     """Must blocks be read one after the other? Not if there is one alone, or all models say that they begin each of them anew."""
-    return task.blocks > 1 and not all(begins_anew(model) for model in models)
+    return task.blocks > 1 and not all(model.resets for model in models)
 
 
 def _relabellings(task: Task) -> list[tuple[str, ...]]:

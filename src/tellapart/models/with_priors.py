@@ -34,6 +34,7 @@ class _ChangedPriors(Model):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.model.name)
+        object.__setattr__(self, "resets", self.model.resets)
 
     @property
     def parameters(self) -> Mapping[str, Prior]:

@@ -83,8 +83,10 @@ class PooledEncoder(Encoder):
 
     @classmethod
     def for_question(cls, task: Task, question: Question) -> Self:
-        """Blocks are read in order if models may carry memory from one to the next, and the encoder's own `__init__` can be told so."""
-        able = "in_order" in inspect.signature(cls).parameters
+        """Blocks are read in order if models may carry memory from one to the next, and the encoder can be told so: not if its own
+        `__init__` has no such argument, or its own `features` are not those of `of_trials`.
+        """
+        able = "in_order" in inspect.signature(cls).parameters and cls.features is PooledEncoder.features
         return cls(task, in_order=True) if able and read_in_order(question.models, task) else cls(task)  # type: ignore[call-arg]
 
     def features(self, behavior: Behavior) -> NDArray[np.floating[Any]]:

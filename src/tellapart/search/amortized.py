@@ -271,7 +271,7 @@ class _Finder:
         baseline = None
         if len(drawn):
             purpose = _BASELINE
-            if by_habit[0]:  # these participants made it a finalist, so what it tells of them flatters it
+            if by_habit[0] or (further is not None and by_habit[1]):  # these participants made it a finalist, or what it was climbed from
                 purpose = _AGAIN
                 at_drawn = self._estimate("baseline", drawn, settings.baseline_simulations, purpose)
             beside = self._estimate("recommended", shown[0][None], settings.baseline_simulations, purpose)[0]

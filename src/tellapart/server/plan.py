@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import StudyError
-from ..models.symmetry import begins_anew, broken_blocks
+from ..models.symmetry import broken_blocks
 from ..study import Study
 from ..tasks.base import Task
 from ..tasks.orders import williams
@@ -137,7 +137,7 @@ def make_plan(
 def conditions_of(study: Study, designs: Sequence[Floats], settings: Settings) -> tuple[Condition, ...]:
     """Each design in each order. Data are read as if blocks were played as designed, so they change places only if no model minds."""
     task, fixed = study.task, "" if settings.order == "designed" else _fixed_order(study)
-    order = settings.order or ("designed" if fixed or not all(map(begins_anew, study.models)) else "counterbalanced")
+    order = settings.order or ("designed" if fixed or not all(model.resets for model in study.models) else "counterbalanced")
     if order != "designed" and fixed:
         fix = f'order = "designed" in {FILE}'
         raise StudyError(f"Blocks cannot change places: {fixed}.", expected="exchangeable blocks", got=f'order = "{order}"', fix=fix)

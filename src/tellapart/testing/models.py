@@ -14,14 +14,14 @@ from typing import Mapping
 import numpy as np
 
 from ..behavior import Behavior
-from ..groups.memory import EACH, FALSE_ALARM, GROUPS, remembers
+from ..groups.memory import EACH, FALSE_ALARM, GROUPS, remembers, rules_remember
 from ..models.agents import Agent
 from ..models.base import Floats, LikelihoodModel, Model
 from ..models.chance import beyond_chance, standardised
 from ..models.failures import Failure, attempt, impossible, line_of, words
 from ..models.simulation import MOST as MOST_SKIPPED
 from ..models.simulation import OnError
-from ..models.symmetry import begins_anew, broken_symmetries, statistics
+from ..models.symmetry import broken_symmetries, statistics
 from ..models.with_priors import shipped_with
 from ..priors import Prior, sample_priors
 from ..tasks.base import Task
@@ -237,7 +237,9 @@ class _ModelChecker:
     def _begins_anew(self) -> None:
         """A model that says so may be tried out; agents do so by construction."""
         enough = self._affordable(TOLD_APART) == TOLD_APART
-        if self.task.blocks == 1 or isinstance(shipped_with(self.model), Agent) or not begins_anew(self.model) or not enough:
+        if self.task.blocks == 1 or isinstance(shipped_with(self.model), Agent) or not self.model.resets or not enough:
+            return
+        if rules_remember(self.task, self.seed):  # what happens in a block then goes with what happened before, whoever plays
             return
         correlation, p = remembers(self.model, self.task, np.random.default_rng([self.seed, 14]))
         if p < FALSE_ALARM:

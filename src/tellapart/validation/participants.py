@@ -73,7 +73,7 @@ def take_part(
     """
     where = np.asarray(designs, dtype=np.float64)
     simulations = estimator.question.simulate(estimator.task, where[:n] if where.ndim == 3 else where, n, rng, parameters=parameters)
-    return ask(estimator, with_missing(simulations, 1.0, rng) if missed else simulations, rng, draws)
+    return ask(estimator, with_missing(simulations, 1.0, rng, estimator.in_order) if missed else simulations, rng, draws)
 
 
 def ask(estimator: Estimator, simulations: Simulations, rng: np.random.Generator, draws: int = DRAWS) -> Participants:
