@@ -93,7 +93,7 @@ def test_a_participant_depends_neither_on_others_nor_on_who_simulates_it():
     np.testing.assert_array_equal(alone.fields["choice"][:7], first.fields["choice"])
 
 
-@pytest.mark.parametrize("option", ["resets", "name", "parameters"])
+@pytest.mark.parametrize("option", ["resets", "name", "function"])
 def test_an_option_may_not_have_the_name_of_what_all_models_have(option):
     with pytest.raises(ta.ModelError, match=f"'{option}'"):
         exec(f"@ta.model(name='one', parameters={{}})\ndef one(parameters, design, rng, task, *, {option}=1): ...", {"ta": ta})
