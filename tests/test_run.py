@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -234,6 +236,29 @@ def test_a_run_with_a_seed_of_its_own_is_still_the_studys(tmp_path):
     assert Run.finished(study, tmp_path).study.seed == 7
     with pytest.raises(RunError, match="seed = 7"):
         Run.open(study, tmp_path)
+
+
+def test_a_run_that_is_being_carried_out_is_neither_carried_out_twice_nor_emptied(tmp_path):
+    (tmp_path / "study.toml").write_text(TEXT + SEARCH)
+    run = Run.open(Study.from_file(tmp_path), tmp_path / "run")
+    run.folder.journal.put("kept", 1)
+    holder = f"""
+import sys, pathlib
+from tellapart.folder import RunFolder
+with RunFolder(pathlib.Path({str(tmp_path / "run")!r})).alone():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen([sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        for more in ((), ("--fresh",)):
+            outcome = command("design", tmp_path, *more)
+            assert outcome.exit_code == 2
+            assert "Another command carries out this run" in outcome.stderr
+        other.kill()
+    assert run.folder.journal.get("kept") == 1
+    with run.folder.alone():  # the lock of who was killed is gone
+        pass
 
 
 def test_fresh_never_empties_a_folder_that_is_no_run(tmp_path):

@@ -13,20 +13,26 @@ rounded.json            what the design with rounder numbers tells
 moved.json              information as each number of the design is moved
 on-the-way.json         whether posteriors are right by which next blocks are chosen
 adaptive.json           what adapting would be worth, of `tellapart adapt`
+lock                    held by whoever carries out the run
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from .errors import RunError
 from .files import written_whole
 from .journal import FILE, Journal
+
+LOCK = "lock"
+"""An empty database: SQLite locks files on all systems, and on the network drives where journals work."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,25 @@ class RunFolder:
             return
         if not self.has("study.json") and not self.has(FILE):
             raise RunError("This is no run folder; it is not emptied.", where=str(self.path), fix="choose another folder")
+        with self.alone():
+            pass
         shutil.rmtree(self.path)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else carries out the run meanwhile; a `RunError` if somebody does. If the program is killed, its lock is gone too."""
+        with closing(sqlite3.connect(self.path / LOCK, timeout=0.0, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise RunError("The run folder cannot be written.", where=str(self.path), got=str(error)) from error
+                what, fix = (
+                    "Another command carries out this run.",
+                    "wait until it ends, or stop it: the same command then goes on from there",
+                )
+                raise RunError(what, where=str(self.path), fix=fix) from None
+            yield
 
 
 def dumps(content: Any) -> str:

@@ -92,7 +92,7 @@ class Run:
         if self.folder.has("result.json"):
             return self.result()
         clock, helpers = Clock(progress), Workers.of(workers)
-        with simulating_with(helpers):
+        with self.folder.alone(), simulating_with(helpers):
             job = Job(self.study.task, self.study.question, self.study.seed, self.folder.journal, clock, helpers)
             found = self.study.search.find(job)
         save_weights(self.folder.estimator, found.estimator)
