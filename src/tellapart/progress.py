@@ -18,6 +18,9 @@ class Progress(Protocol):
         """So much of so much is done, in any unit; what is being done, in a few words, and how it stands."""
 
 
+ROOMY = 110
+"""Columns of a terminal from which on there is room for a bar beside the words."""
+
 PROVISIONAL = "provisional recommendation"
 """A stage whose detail is worth a line that stays."""
 
@@ -58,14 +61,16 @@ def progress_bar(label: str, after: float = 2.0) -> Iterator[Progress]:
     from rich import progress
     from rich.console import Console
 
-    columns = progress.BarColumn(), progress.TaskProgressColumn(), progress.TimeElapsedColumn(), progress.TimeRemainingColumn()
-    words = progress.TextColumn("{task.description}"), progress.TextColumn("{task.fields[words]}")
-    bar = progress.Progress(words[0], *columns, words[1], console=Console(stderr=True), speed_estimate_period=3600.0)
-    work = bar.add_task(label, total=None, words="")
+    console, words = Console(stderr=True), [progress.TextColumn(text) for text in ("{task.description}", "{task.fields[words]}")]
+    roomy = [words[0], progress.BarColumn(), progress.TimeElapsedColumn()] if console.width >= ROOMY else []  # else news are cut off
+    columns = [*roomy, progress.TaskProgressColumn(), progress.TimeRemainingColumn(compact=True), words[1]]
+    bar = progress.Progress(*columns, console=console, speed_estimate_period=3600.0)
+    no_news = "" if roomy else label
+    work = bar.add_task(label, total=None, words=no_news)
 
     def report(done: int, total: int, stage: str = "", detail: str = "") -> None:
         news = ": ".join(filter(None, (stage, detail)))
-        bar.update(work, completed=done, total=total, words=news)
+        bar.update(work, completed=done, total=total, words=news or no_news)
         if stage == PROVISIONAL:
             bar.console.print(news, markup=False, highlight=False, soft_wrap=True)
 
