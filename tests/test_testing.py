@@ -174,11 +174,10 @@ def blockwise(p, q, designs, rng, task):
         (model_of(side_bias), ta.Symmetry(columns=True)),
         (learner(bias=0.7), ta.Symmetry(columns=True)),
         (model_of(blockwise), ta.Symmetry(blocks=True)),
-        (CarriesOn(), ta.Symmetry(columns=True, blocks=True)),
         (learner(), ta.Symmetry()),
         (ta.GLS(), ta.Symmetry()),
     ],
-    ids=["side bias", "likes arm 2", "later blocks", "remembers", "none", "gls"],
+    ids=["side bias", "likes arm 2", "later blocks", "none", "gls"],
 )
 def test_broken_symmetries_are_named(model, broken, few):
     assert broken_symmetries(model, TASK) == broken
@@ -187,6 +186,16 @@ def test_broken_symmetries_are_named(model, broken, few):
     named = "\n".join(map(str, checked.findings))
     assert ("(columns)" in named, "(blocks)" in named) == (broken.columns, broken.blocks)
     assert len(checked.findings) == broken.columns + broken.blocks
+
+
+def test_what_a_model_says_of_its_memory_has_consequences_for_symmetries(few):
+    assert broken_symmetries(CarriesOn(), TASK) == ta.Symmetry(columns=True, blocks=True)
+    (told,) = check_model(CarriesOn(), TASK, raise_errors=False).findings
+    assert "resets=False" in told.what
+    says = type(model_of(blockwise))
+    says.resets = True
+    with pytest.raises(ta.ModelError, match="does not treat blocks alike"):
+        check_model(says(), TASK)
 
 
 def test_a_binary_field_can_stand_for_two_columns():

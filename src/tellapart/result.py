@@ -16,6 +16,7 @@ from .errors import DataError, StudyError
 from .folder import RunFolder
 from .information.estimate import Floats, InformationEstimate
 from .models.evidence import have_likelihoods
+from .models.symmetry import read_in_order
 from .posterior import Posterior, infer
 from .progress import Progress, unheard
 from .search.base import Alternative, Baseline, Found, Job
@@ -371,15 +372,22 @@ class DesignResult:
         return space.check_many(designs, n)
 
     def _people(self, data: Any, designs: ArrayLike | None) -> tuple[Understanding, Floats]:
-        """Data in any form, understood, and what each participant was run at; blocks in the order of play if a model remembers them."""
-        from .groups.memory import memory_of
-
+        """Data in any form, understood, and what each participant was run at; blocks in the order of play if a model may remember them."""
         people = self._understood(data)
         where, order = people.designs if designs is None else designs, people.order()
-        if order is not None and any(memory_of(model, self.study.task, self.study.seed) for model in self.study.models):
+        if order is not None and self._remember():
             each = np.broadcast_to(np.asarray(self.design if where is None else where, np.float64), (len(order), *self.design.shape))
             people, where = people.as_played(), np.take_along_axis(each, order[:, :, None], 1)
         return people, self._designs(where, len(people.behavior))
+
+    def _remember(self) -> bool:
+        """May models carry memory from block to block? A network that knows one design only is not given another order in case they do."""
+        from .groups.memory import memory_of
+
+        task, models = self.study.task, self.study.models
+        if self.study.search.trains_at_each_design:
+            return any(memory_of(model, task, self.study.seed) for model in models)
+        return read_in_order(models, task)
 
     def _understood(self, data: Any, as_played: bool = False) -> Understanding:
         """Data in any form, understood; blocks as in the design, or in the order of play."""

@@ -347,9 +347,9 @@ def test_likelihoods_are_looked_at_once(result, tmp_path, monkeypatch):
     assert asked == [60 * result.study.search.batch // 8]
 
 
-@pytest.mark.parametrize("remembers", ["resets=False", ""])
-def test_models_that_remember_are_given_blocks_in_the_order_of_play(result, monkeypatch, remembers):
-    monkeypatch.setattr("tellapart.groups.memory.memory_of", lambda *_: remembers)
+@pytest.mark.parametrize("remembers", [True, False])
+def test_models_that_may_remember_are_given_blocks_in_the_order_of_play(result, monkeypatch, remembers):
+    monkeypatch.setattr("tellapart.result.read_in_order", lambda *_: remembers)
     behavior, turned = simulate(result, 2), np.array([[0, 1], [1, 0]])
     people, designs = result._people(Understanding(behavior, (), positions=turned), None)
     second = slice(None, None, -1 if remembers else 1)

@@ -1,5 +1,7 @@
 """What encoders keep and forget beyond their contract (`tests/contracts`): blocks, order, units, and the bandit's arms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -98,6 +100,15 @@ def test_blocks_are_read_in_order_unless_models_say_that_they_begin_anew(resets,
         assert kind.for_question(task, question).in_order == in_order
     assert ta.LikelihoodEstimator(question, ta.SequenceEncoder(task)).encoder.in_order == in_order
     assert not isinstance(BlockEncoder.for_question(task, question), tuple(POOLED))  # an encoder that knows nothing of it
+
+
+def test_blocks_that_cannot_change_places_are_read_in_order():
+    class Different(ta.BernoulliBandit):
+        @property
+        def design_space(self):
+            return replace(super().design_space, symmetry=ta.Symmetry())
+
+    assert ta.SequenceEncoder.for_question(Different(3, 2, 8), ta.Question((ta.AEG(), ta.WSLTS()))).in_order
 
 
 @each_pooled

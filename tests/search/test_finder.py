@@ -125,6 +125,15 @@ def test_a_drawn_design_that_wins_gains_nothing_where_all_designs_are_alike(clim
     assert abs(np.mean(gains)) < 5 / np.sqrt(len(gains))
 
 
+def test_a_model_to_which_blocks_are_not_alike_may_not_say_that_each_begins_anew(tmp_path, monkeypatch):
+    """Networks would add blocks up, and lose which is which."""
+    monkeypatch.setattr("tellapart.search.base.broken_by", lambda models, task, seed: {"blocks": ["aeg"]})
+    with pytest.raises(ta.ModelError, match="'aeg' says that each block begins anew"):
+        Finder(tmp_path)
+    monkeypatch.setattr(ta.AEG, "resets", None)
+    Finder(tmp_path)
+
+
 def test_where_a_last_climb_led_is_recommended(tmp_path):
     finder = Finder(tmp_path, baselines=0)
     finder.last = np.full((2, 2), 0.97)

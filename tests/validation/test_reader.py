@@ -144,6 +144,24 @@ def test_nothing_is_found_where_nothing_is_missing():
     assert reading.gain.nats < 5 * reading.gain.se + 1e-6
 
 
+class Partial(ExactEstimator):
+    """Takes the first of two models for more probable than it is."""
+
+    def log_model_probabilities(self, inputs):
+        return torch.log_softmax(super().log_model_probabilities(inputs) + torch.tensor([1.0, 0.0]), -1)
+
+
+def test_what_is_of_use_to_one_model_and_harms_the_other_is_judged_by_both():
+    """Models take turns in simulations: who decides how much of it is used must not be of one model, and who measures it of the other."""
+    partial, plain = Partial(exact().question), exact()
+    people = plain.question.simulate(TASK, DESIGN, 2000, np.random.default_rng(9))
+    values = [one.pointwise(one.prepare(people)) for one in (plain, partial)]
+    missing = values[0].minus(values[1])
+    (reading,) = read_independently(partial, DESIGN, None, (4,), STEPS * BATCH, 2000)
+    assert missing.nats > 0.05
+    assert 0.5 * missing.nats < reading.gain.nats < missing.nats + 5 * np.hypot(missing.se, reading.gain.se)
+
+
 class Corrected(ExactEstimator):
     """Its answer is p(v | y)^power; that before it was corrected knows nothing."""
 
@@ -232,13 +250,14 @@ def test_the_summary_of_a_reader():
     _, people, reader = reader_of()
     inputs = reader._inputs(people)
     with torch.no_grad():
-        hidden = reader.recurrent(inputs.reshape(24, 4, -1))[0].reshape(12, 2, 4, 6)
+        inputs = inputs.reshape(12, 8, -1)  # blocks one after the other
+        hidden = reader.recurrent(inputs)[0]
         for n in range(12):
-            there = inputs[n, :, :, -1]
+            there = inputs[n, :, -1]
             total = max(float(there.sum()), 1.0)
-            averages = [sum(there[b, t] * values[n, b, t] for b in range(2) for t in range(4)) for values in (hidden, inputs)]
-            raw = torch.cat([inputs[n, :, :, : reader.fields], there[..., None]], -1) * there[..., None]
-            pairs = sum(torch.outer(raw[b, t], raw[b, t - 1]) for b in range(2) for t in range(1, 4))
+            averages = [sum(there[t] * values[n, t] for t in range(8)) for values in (hidden, inputs)]
+            raw = torch.cat([inputs[n, :, : reader.fields], there[..., None]], -1) * there[..., None]
+            pairs = sum(torch.outer(raw[t], raw[t - 1]) for t in range(1, 8))
             summary = torch.cat([*averages, pairs.flatten()]) / total
             expected = torch.nn.functional.silu(reader.first(summary))
             assert torch.allclose(reader(people)[n], expected, atol=1e-5)

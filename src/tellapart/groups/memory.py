@@ -2,8 +2,8 @@
 
 Where each block depends on the participant's parameters alone, the next block is simulated by itself, and blocks can be analysed apart.
 An agent with `resets=False` goes on from its state after the blocks that were recorded. Any other model may say that it remembers, and if
-it does not, memory is looked for, whatever it says: among simulated participants with the same parameters, is what they do in a block
-correlated with what happened in the one before? A model that remembers, and is no agent, cannot be put into the state in which a
+it does not, memory is looked for, whatever it says: among simulated participants with the same parameters, does what they do in a block
+go with what happened in an earlier one? A model that remembers, and is no agent, cannot be put into the state in which a
 participant is, and is refused.
 
 The rules of a task may remember too: a machine that was played empty stays empty. Compiled rules begin anew in each block, all others are
@@ -14,25 +14,25 @@ front of such rules, and is refused if they do remember. That is tried out: the 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import norm
 
 from ..behavior import Behavior
 from ..errors import ModelError
 from ..models.agents import Agent
 from ..models.base import Model
+from ..models.chance import beyond_chance, standardised
 from ..models.failures import attempt
+from ..models.symmetry import rules_may_remember
 from ..models.with_priors import shipped_with
 from ..priors import sample_priors
 from ..tasks.base import Task
 from ..tasks.sampling import any_behavior, sample
 from ..tasks.space import Floats
 
-GROUPS, EACH = 40, 60
-"""Sets of parameters, and participants that share each, among whom memory is looked for."""
+PEOPLE = 2400
+"""Participants, four of each set of parameters, among whom memory is looked for; four times as many if there is a suspicion."""
 
-FALSE_ALARM = 1e-6
-"""How often a model without memory would be refused."""
+MANY = 12
+"""Categories beyond which a response is looked at as a number."""
 
 TRIED = 400
 """Participants who try out whether rules remember."""
@@ -41,7 +41,7 @@ TRIED = 400
 def goes_on(model: Model, task: Task) -> Agent | None:
     """The agent behind a model that has to be continued from the participant's history; None if blocks are independent."""
     agent = shipped_with(model)
-    return agent if isinstance(agent, Agent) and (not agent.resets or _may_remember(task)) else None
+    return agent if isinstance(agent, Agent) and (not agent.resets or rules_may_remember(task)) else None
 
 
 def check_memory(model: Model, task: Task, seed: int) -> None:
@@ -67,16 +67,11 @@ def rules_remember(task: Task, seed: int) -> bool:
     the same luck. If rules begin anew, outcomes are the same.
     """
     last, rng = task.blocks - 1, np.random.default_rng([seed, 94])
-    if not last or not _may_remember(task):
+    if not last or not rules_may_remember(task):
         return False
     designs = task.design_space.repair(sample(task.design_space, TRIED, rng))
     once, again = (_played_at_random(task, designs, seed, which) for which in range(2))
     return not all(np.array_equal(once.fields[f.name][:, last], again.fields[f.name][:, last]) for f in task.outcomes)
-
-
-def _may_remember(task: Task) -> bool:
-    """Are the rules of a kind that can go on from block to block?"""
-    return bool(task.outcomes) and task.rules.compiled is None
 
 
 def _played_at_random(task: Task, designs: Floats, seed: int, again: int) -> Behavior:
@@ -97,45 +92,70 @@ def memory_of(model: Model, task: Task, seed: int) -> str:
         return "resets=False"
     if task.blocks == 1 or isinstance(shipped_with(model), Agent):
         return ""
-    correlation, p = remembers(model, task, np.random.default_rng([seed, 91]))
-    told = f"with the same parameters, what it does in a block goes with what happened in the one before (correlation {correlation:.2f})"
-    return told if p < FALSE_ALARM else ""
+    z = remembers(model, task, seed)
+    return f"with the same parameters, what it does in a block goes with what happened in an earlier one (z = {z:.0f})" if z else ""
 
 
-def remembers(model: Model, task: Task, rng: np.random.Generator) -> tuple[float, float]:
-    """The largest correlation between a block and the one before it, given parameters and the block's design, and its p-value."""
-    n, last = GROUPS * EACH, task.blocks - 1
-    group = np.repeat(np.arange(GROUPS), EACH)
-    theta = {name: values[group] for name, values in sample_priors(model.parameters, GROUPS, rng).items()}
-    designs = task.design_space.repair(sample(task.design_space, n, rng))
-    designs[:, last] = designs[group * EACH, last]
-    behavior, _ = attempt(model, theta, designs, rng, task, None)
-    before = np.concatenate([_counts(behavior, task, last - 1), designs[:, last - 1]], axis=1)
-    a, b = _standardised(before, group), _standardised(_counts(behavior, task, last), group)
-    together, noise = a.T @ b, np.sqrt((a**2).T @ b**2)  # groups differ in how much they vary, in both blocks alike
-    surprise = np.abs(together) / np.maximum(noise, 1e-9)
-    p = min(1.0, surprise.size * 2 * norm.sf(surprise.max(initial=0.0)))
-    return float(np.abs(together).flat[surprise.argmax()] / n), float(p)
+def remembers(model: Model, task: Task, seed: int, n: int = PEOPLE) -> float:
+    """How clearly what is done in a block goes with what happened before it, given parameters and the block's design: z; 0 if that may be
+    chance, which is called memory at most once in 10^5 times (see `models/chance.py`).
+
+    Of four participants with the same parameters, a and b are what two of them did before and in a block: (a1 - a2) (b1 - b2) is as often
+    above 0 as below it if neither knows of the other. So is its product with that of the other two, which shows a memory that some have
+    for repeating and others for changing.
+    """
+    found = beyond_chance(lambda look, count: _signs(model, task, np.random.default_rng([seed, 91, look]), count // 4), n)
+    return max((abs(z) for z in found.values()), default=0.0)
 
 
-def _counts(behavior: Behavior, task: Task, block: int) -> Floats:
-    """What happened in a block: how often each category, or the average of a number, for each field, (N, S)."""
-    columns = []
+def _signs(model: Model, task: Task, rng: np.random.Generator, fours: int) -> dict[str, float]:
+    """z of each pair of what happened before a block and what was done in it, among so many times four participants."""
+    four, everybody, space = np.repeat(np.arange(fours), 4), np.arange(4 * fours), task.design_space
+    block = (1 + np.arange(fours) % (task.blocks - 1))[four]
+    theta = {name: values[four] for name, values in sample_priors(model.parameters, fours, rng).items()}
+    designs = space.repair(sample(space, 4 * fours, rng))
+    if space.constraints:  # which what is put together need not keep
+        designs = designs[4 * four]
+    designs[everybody, block] = designs[4 * four, block]
+    behavior, failed = attempt(model, theta, designs, rng, task, None)
+    told = _told(behavior, task)
+    there = ~np.isin(np.arange(fours), [i // 4 for i in failed])
+    seen = np.concatenate([told, designs], axis=2)
+    before = {
+        "the block before": (seen[everybody, block - 1], block > 0),
+        "two blocks before": (seen[everybody, block - 2], block > 1),
+        "the first block": (seen[:, 0], block > 1),
+        "all blocks before": (np.cumsum(seen, axis=1)[everybody, block - 1], block > 1),
+    }
+    z: dict[str, float] = {}
+    for when, (earlier, known) in before.items():
+        (a, other), (b, another) = (_apart(values * (known & there[four])[:, None]) for values in (earlier, told[everybody, block]))
+        alike = standardised(a.T @ b + other.T @ another, (a**2).T @ b**2 + (other**2).T @ another**2)
+        own = standardised((a * other).T @ (b * another), ((a * other) ** 2).T @ (b * another) ** 2)
+        for kind, table in (("alike", alike), ("each in an own way", own)):
+            z |= {f"{when}, {kind}: {i}, {j}": float(value) for (i, j), value in np.ndenumerate(table)}
+    return z
+
+
+def _apart(values: Floats) -> tuple[Floats, Floats]:
+    """Of each four participants, the differences of two and of the other two."""
+    first, second, third, fourth = (values[i::4] for i in range(4))
+    return first - second, third - fourth
+
+
+def _told(behavior: Behavior, task: Task) -> Floats:
+    """What happened in each block, (N, B, S): for each field how often each category, or the average of a number; first, and last."""
+    mask, columns = behavior.mask, []
+    first, last = mask.argmax(2), mask.shape[2] - 1 - mask[:, :, ::-1].argmax(2)
     for f in task.fields:
-        values, mask = behavior.fields[f.name][:, block], behavior.mask[:, block]
-        discrete = f.kind in ("binary", "categorical")
-        parts = [values == level for level in range(f.levels or 2)] if discrete else [np.arcsinh(values.astype(np.float64))]
-        columns += [(part * mask).sum(1) / np.maximum(mask.sum(1), 1) for part in parts]
-        columns += [np.where(mask[:, 0], part[:, 0], 0.0) for part in parts]
-    return np.stack(columns, axis=1)
-
-
-def _standardised(values: Floats, group: NDArray[np.intp]) -> Floats:
-    """Values (N, S) less the averages of their groups, in units of their standard deviations; constant ones are 0."""
-    means = np.stack([values[group == g].mean(0) for g in range(GROUPS)])
-    left = values - means[group]
-    scale = np.sqrt((left**2).mean(0) * (1 - 1 / EACH))
-    return np.asarray(np.where(scale > 1e-9, left / np.where(scale > 1e-9, scale, 1.0), 0.0))
+        values, count = behavior.fields[f.name], 2 if f.kind == "binary" else f.levels or 0
+        discrete = f.kind in ("binary", "categorical") and count <= MANY
+        levels = range(1, count) if count == 2 else range(count)
+        for part in [values == level for level in levels] if discrete else [np.arcsinh(values.astype(np.float64))]:
+            part = part * mask
+            columns.append(part.sum(2) / np.maximum(mask.sum(2), 1))
+            columns += [np.take_along_axis(part, where[..., None], 2)[..., 0] for where in (first, last)]
+    return np.stack(columns, axis=-1).astype(np.float64)
 
 
 def _refused(model: Model, got: str, fix: str) -> ModelError:

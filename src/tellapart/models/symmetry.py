@@ -65,8 +65,25 @@ def broken_blocks(model: Model, task: Task, seed: int = 0, n: int = 400) -> bool
 
 
 def read_in_order(models: Sequence[Model], task: Task) -> bool:
-    """Must blocks be read one after the other? Not if there is one alone, or all models say that they begin each of them anew."""
-    return task.blocks > 1 and not all(model.resets for model in models)
+    """Must blocks be read one after the other? Not if there is one alone, or if the task says that they can change places and all models
+    that they begin each of them anew.
+    """
+    alike = task.design_space.symmetry.blocks and all(model.resets for model in models)
+    return task.blocks > 1 and not alike
+
+
+def rules_may_remember(task: Task) -> bool:
+    """Are the task's rules of a kind that can go on from block to block?"""
+    return bool(task.outcomes) and task.rules.compiled is None
+
+
+def denied_difference(models: Sequence[Model], task: Task, unlike: Sequence[str]) -> str:
+    """The name of a model that says that each block begins anew, to which blocks are not alike (`unlike`), so that networks would add up
+    what differs; empty if there is none. By rules that remember, blocks differ whoever plays.
+    """
+    if rules_may_remember(task):
+        return ""
+    return next((model.name for model in models if model.resets and model.name in unlike), "")
 
 
 def _relabellings(task: Task) -> list[tuple[str, ...]]:

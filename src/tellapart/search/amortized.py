@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Sequence
 
 import numpy as np
 
-from ..errors import StudyError, counted
+from ..errors import ModelError, StudyError, counted
 from ..information.estimate import Floats, InformationEstimate, Pointwise
+from ..models.symmetry import denied_difference
 from ..progress import PROVISIONAL
 from ..question import Question
 from ..tasks.base import Task
@@ -193,6 +194,10 @@ class _Finder:
 
     def __init__(self, settings: Amortized, job: Job) -> None:
         self.settings, self.job, self.space = settings, job, job.space
+        wrong = denied_difference(job.question.models, job.task, job.broken_symmetries.get("blocks", ()))
+        if wrong:
+            what = f"'{wrong}' says that each block begins anew (resets=True), and does not treat blocks alike."
+            raise ModelError(what, fix="say resets=False, or nothing: then blocks are read in order")
         # to send a quick simulator's work to other processes costs more than the work
         self.workers = job.workers if settings.simulations else HERE
         self.estimator = settings.build(job.task, job.question, job.seed)

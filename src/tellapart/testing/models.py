@@ -14,14 +14,15 @@ from typing import Mapping
 import numpy as np
 
 from ..behavior import Behavior
-from ..groups.memory import EACH, FALSE_ALARM, GROUPS, remembers, rules_remember
+from ..groups.memory import PEOPLE as SEARCHED
+from ..groups.memory import remembers, rules_remember
 from ..models.agents import Agent
 from ..models.base import Floats, LikelihoodModel, Model
 from ..models.chance import beyond_chance, standardised
 from ..models.failures import Failure, attempt, impossible, line_of, words
 from ..models.simulation import MOST as MOST_SKIPPED
 from ..models.simulation import OnError
-from ..models.symmetry import broken_symmetries, statistics
+from ..models.symmetry import broken_symmetries, denied_difference, statistics
 from ..models.with_priors import shipped_with
 from ..priors import Prior, sample_priors
 from ..tasks.base import Task
@@ -37,8 +38,6 @@ SECONDS = 1.0
 """About how long one comparison of a slow model may take; fewer participants are simulated if it would take longer."""
 FEWEST, MOST = 24, 2000
 """Participants of a comparison."""
-TOLD_APART = GROUPS * EACH
-"""Participants among whom memory is looked for; slower models are believed."""
 PEOPLE = 8
 """Sets of parameters where participants with the same parameters are compared."""
 
@@ -228,23 +227,29 @@ class _ModelChecker:
     def _has_the_symmetries(self) -> None:
         broken, variables = broken_symmetries(self.model, self.task, self.seed, self.n), ", ".join(self.task.design_space.names)
         consequence = "the search will not use that symmetry; mend the model if it is not meant"
+        if self.model.resets is False and (broken.columns or broken.blocks):
+            what = f"'{self.name}' carries memory from block to block (resets=False): blocks cannot change places."
+            self.findings.warning(what, "nothing, if it does; else leave resets out")
+            return
         if broken.columns:
             what = f"'{self.name}' does not treat the design variables of a block alike ({variables}), as the task declares (columns)."
             self.findings.warning(what, consequence)
-        if broken.blocks:
+        if broken.blocks and denied_difference([self.model], self.task, [self.name]):
+            what = f"'{self.name}' says that each block begins anew (resets=True), and does not treat blocks alike."
+            self.findings.error(what, "say resets=False, or nothing: then blocks are read in order")
+        elif broken.blocks:
             self.findings.warning(f"'{self.name}' does not treat blocks alike, as the task declares (blocks).", consequence)
 
     def _begins_anew(self) -> None:
         """A model that says so may be tried out; agents do so by construction."""
-        enough = self._affordable(TOLD_APART) == TOLD_APART
-        if self.task.blocks == 1 or isinstance(shipped_with(self.model), Agent) or not self.model.resets or not enough:
+        if self.task.blocks == 1 or isinstance(shipped_with(self.model), Agent) or not self.model.resets:
             return
         if rules_remember(self.task, self.seed):  # what happens in a block then goes with what happened before, whoever plays
             return
-        correlation, p = remembers(self.model, self.task, np.random.default_rng([self.seed, 14]))
-        if p < FALSE_ALARM:
+        z = remembers(self.model, self.task, self.seed, self._affordable(SEARCHED))
+        if z:
             what = f"'{self.name}' says that each block begins anew (resets=True), and carries memory from block to block."
-            got = f"with the same parameters, correlation {correlation:.2f} of what it does in a block with what happened in the one before"
+            got = f"with the same parameters, what it does in a block goes with what happened in an earlier one (z = {z:.0f})"
             self.findings.error(what, "say resets=False, or nothing: then blocks are read in order", got=got)
 
     def _likelihood_fits(self) -> None:

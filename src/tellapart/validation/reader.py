@@ -28,7 +28,6 @@ from torch import Tensor, nn
 from ..estimators.base import CHUNK, Estimator, Tilt
 from ..information.estimate import Difference, Floats, stratified
 from ..models.simulation import Simulations
-from ..models.symmetry import read_in_order
 from ..networks.base import recorded
 from ..progress import Progress, unheard
 from ..tasks.scaling import describe, features
@@ -46,7 +45,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 class _Reader(nn.Module):
     """Raw fields, trial by trial: averages, what follows what, and a recurrent network in both directions; then f(y) and flows of u.
 
-    It reads block by block, or the blocks as one after the other unless all models are known to begin each of them anew.
+    It reads blocks one after the other, whatever models say of their memory: an estimator believes them.
 
     Arguments:
         simulations: Some participants, who give fields their scale.
@@ -55,7 +54,6 @@ class _Reader(nn.Module):
     def __init__(self, estimator: Estimator, simulations: Simulations, units: int = 48, width: int = 128) -> None:
         super().__init__()
         self.task, question = estimator.task, estimator.question
-        self.whole = read_in_order(question.models, self.task)
         raw = recorded(self.task, simulations.behavior)[simulations.behavior.mask].astype(np.float64)
         self.centre, self.scale = raw.mean(0), np.maximum(raw.std(0), 1e-12)
         self.fields = raw.shape[1]
@@ -75,15 +73,13 @@ class _Reader(nn.Module):
     def forward(self, simulations: Simulations) -> Tensor:
         """A summary, (N, width), of raw fields on their scale, the design and the mask."""
         inputs = self._inputs(simulations).to(self.first.weight.device)  # (N, B, T, F)
-        if self.whole:
-            inputs = inputs.flatten(1, 2)[:, None]
-        n, blocks, trials, size = inputs.shape
+        inputs = inputs.flatten(1, 2)
         mask = inputs[..., -1:]
-        total = mask.sum((1, 2)).clamp(min=1.0)
-        hidden = self.recurrent(inputs.reshape(n * blocks, trials, size))[0].reshape(n, blocks, trials, -1)
+        total = mask.sum(1).clamp(min=1.0)
+        hidden = self.recurrent(inputs)[0]
         raw = torch.cat([inputs[..., : self.fields], mask], dim=-1) * mask
-        pairs = torch.einsum("nbti,nbtj->nij", raw[:, :, 1:], raw[:, :, :-1]).flatten(1)
-        summary = torch.cat([(hidden * mask).sum((1, 2)), (inputs * mask).sum((1, 2)), pairs], dim=-1) / total
+        pairs = torch.einsum("nti,ntj->nij", raw[:, 1:], raw[:, :-1]).flatten(1)
+        summary = torch.cat([(hidden * mask).sum(1), (inputs * mask).sum(1), pairs], dim=-1) / total
         return torch.nn.functional.silu(self.first(summary))
 
     def _inputs(self, simulations: Simulations) -> Tensor:
@@ -158,7 +154,9 @@ def _measured(estimator: Estimator, reader: _Reader, simulations: Simulations, s
     alone = together[-1] if estimator.quick is estimator else told_by(estimator.quick, shares[-1:])[0]
     # the bound of a critic is less than what its model probabilities tell
     own = together[0] if estimator.quick.has_flows else estimator.pointwise(estimator.prepare(simulations), accuracy=False).values
-    chosen, one = np.zeros(len(own), np.intp), np.arange(len(own)) % 2 == 0
+    chosen, one = np.zeros(len(own), np.intp), np.zeros(len(own), bool)
+    for m in range(len(question.models)):  # half of those of each model, who take turns
+        one[np.flatnonzero(simulations.model == m)[::2]] = True
     for half in (one, ~one):
         chosen[half] = together[:, ~half].mean(1).argmax()
     told = together[chosen, np.arange(len(own))], alone
