@@ -500,7 +500,7 @@ def test_who_stops_a_command_is_told_so(folder, monkeypatch):
 
     monkeypatch.setattr("tellapart.models.simulation.simulate_models", stopped)
     outcome = simulate(folder)
-    assert (outcome.exit_code, outcome.stdout, outcome.stderr.strip()) == (130, "", "Stopped.")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr.strip()) == (130, "", "Stopped. Nothing is lost but what was being computed.")
 
 
 # the program as it is started from a shell

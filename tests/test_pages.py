@@ -31,7 +31,6 @@ MUTANTS = "it takes an hour; tests/test_benchmarks.py tries what makes the mista
 INSTEAD = {
     "make study": ["tellapart design examples/bandit", "tellapart report examples/bandit"],
     'pip install --constraint constraints.txt ".[serve]"': INSTALLS,
-    "pip install 'tellapart[serve]'": INSTALLS,
     "docker build -t tellapart -f Containerfile .": CONTAINER,
     "docker run -d --restart unless-stopped -p 127.0.0.1:8000:8000 -v ./my-study:/study"
     ' -e TELLAPART_TOKEN="$(openssl rand -base64 24)" tellapart': CONTAINER,

@@ -107,7 +107,9 @@ def find_part(kind: PartKind, use: str, folder: Path | None = None) -> type[Any]
         return _load_installed(installed[0], kind)
     known = known_parts(kind)
     expected = f'one of {", ".join(sorted(known))}, or "my_module:My{KINDS[kind].base.partition(":")[2]}" for your own'
-    raise StudyError(f"The {kind} '{use}' is unknown.", expected=expected, got=f'"{use}"', fix=nearest(use, known))
+    module, dot, name = use.rpartition(".")
+    meant = f'did you mean "{module}:{name}"?' if dot and name[:1].isupper() else nearest(use, known)
+    raise StudyError(f"The {kind} '{use}' is unknown.", expected=expected, got=f'"{use}"', fix=meant)
 
 
 def use_of(kind: PartKind, part: type[Any]) -> str:

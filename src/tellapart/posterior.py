@@ -6,6 +6,7 @@ for spreadsheets; `to_arviz` gives the form in which the field keeps posteriors,
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
 
@@ -194,7 +195,9 @@ class Posterior:
         """ArviZ's `InferenceData`: "model.parameter" with dimensions (chain, draw, participant), and "model_probability" with
         (chain, draw, participant, model), the same at every draw.
         """
-        import arviz
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of what its next version will be like
+            import arviz
         import xarray
 
         arrays = {f"{part.model}.{name}": draws.T[None] for part in self.parameters.values() for name, draws in part.draws.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from .nearby import Moved, Rounded
     from .validation.suite import Validation
     from .validation.trust import Trust
+
+
+ASSUMED = "The table does not say what people were run at: the recommended design is assumed. If they had another, say so with --design."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,6 +111,8 @@ class DesignResult:
             lines += [f"also good    {format_design(space, other.design)}{drawn}  {other.information.nats:z.3f} nats, {other.in_words}"]
         if information.nats <= 2 * information.se:
             lines += ["caution      nothing was learned: either no design tells anything about this, or the network needs more steps"]
+        elif baseline is not None and baseline.gain.nats <= 2 * baseline.gain.se:
+            lines += ["caution      not clearly more than randomly drawn designs tell: any of these will do"]
         if self.found.details.get("climbs") == 0:
             lines += ["caution      the best of the designs that were looked at; `survey` is too small for climbs from them to better ones"]
         rest = "all of this is about those that can be, with what is left of the prior (failures.jsonl)"
@@ -137,9 +143,11 @@ class DesignResult:
         if settings is None or not settings.amortized:
             self._check_likelihoods()
         people, where = self._people(data, designs)
-        how: dict[str, Any] = {"groups": people.groups, "conditions": people.conditions, "progress": progress}
+        how: dict[str, Any] = {"groups": people.groups, "orders": people.orders(), "conditions": people.conditions, "progress": progress}
         how["trust"] = lambda behavior, at: self.trust(behavior, at, progress)
-        return analyse(self.found.estimator, people.behavior, where, settings, **how)
+        found = analyse(self.found.estimator, people.behavior, where, settings, **how)
+        assumed = designs is None and people.designs is None and not isinstance(data, Behavior)
+        return replace(found, warnings=(*found.warnings, ASSUMED)) if assumed else found
 
     def trust(self, data: Any, designs: ArrayLike | None = None, progress: Progress = unheard) -> Trust:
         """Do the data of each participant look like anything that the models can produce?"""
@@ -399,6 +407,7 @@ class DesignResult:
             return data.as_played() if as_played else data
         from .data.understand import understand
 
+        data = [data] if isinstance(data, str | Path) else data
         return understand(data, self.study.task, self.study.data, as_played=as_played)
 
 

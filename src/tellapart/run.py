@@ -228,13 +228,15 @@ def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
             continue
         if isinstance(a, dict) and isinstance(b, dict):
             changed = {k: a.get(k, "not there") for k in sorted({*a, *b}) if a.get(k) != b.get(k)}
-            lines += [f"{_file_of(k, one) if key == 'code' else f'{key}.{k}'} = {value}" for k, value in changed.items()]
+            lines += _files(changed, one) if key == "code" else [f"{key}.{k} = {value}" for k, value in changed.items()]
         else:
             lines.append(f"{key} = {a if a is not None else 'not there'}")
     return ", ".join(lines)
 
 
-def _file_of(part: str, described: dict[str, Any]) -> str:
-    """What the fingerprint of a user's code is of, in words."""
-    kind = described.get(part)
-    return f"fingerprint of the Python file with {part}" + (f" ({kind['use']})" if isinstance(kind, dict) else "")
+def _files(changed: dict[str, Any], described: dict[str, Any]) -> list[str]:
+    """What files of a user's code are as, in words: one file may hold several parts."""
+    kinds = {part: described.get(part) for part in changed}
+    names = {part: f"{part} ({kind['use']})" if isinstance(kind, dict) else part for part, kind in kinds.items()}
+    parts = {mark: [names[part] for part, value in changed.items() if value == mark] for mark in changed.values()}
+    return [f"the Python file with {' and '.join(those)} (its fingerprint begins with {str(one)[:6]})" for one, those in parts.items()]

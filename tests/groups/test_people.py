@@ -20,6 +20,7 @@ from tellapart.models.evidence import log_evidence
 from tellapart.parts import find_part
 from tellapart.priors import sample_priors
 from tellapart.report.analysis import people_columns
+from tellapart.result import ASSUMED
 
 QUICK = ta.AnalysisSettings(amortized=True)
 
@@ -356,6 +357,28 @@ def test_models_that_may_remember_are_given_blocks_in_the_order_of_play(result, 
     for name, values in behavior.fields.items():
         np.testing.assert_array_equal(people.behavior.fields[name], [values[0], values[1][second]])
     np.testing.assert_array_equal(np.broadcast_to(designs, (2, *result.design.shape)), [result.design, result.design[second]])
+
+
+def test_orders_of_the_same_blocks_are_no_groups_to_compare(result):
+    """Unless somebody of a group had another order, or another design."""
+    behavior, designs = simulate(result, 4), np.broadcast_to(result.design, (4, *result.design.shape))
+    groups = {"condition": np.array(["A", "A", "B", "B"], object), "age": np.array(["old", "new", "old", "new"], object)}
+    turned = np.array([[0, 1], [0, 1], [1, 0], [1, 0]])
+    people = Understanding(behavior, (), designs, groups, positions=turned)
+    assert people.orders() == ("condition",)
+    assert replace(people, designs=None).orders() == ()
+    assert replace(people, positions=None).orders() == ()
+    assert replace(people, designs=np.concatenate([designs[:2], designs[2:][:, ::-1]])).orders() == ()
+    settings = QUICK
+    assert [one.name for one in result.analyse(people, settings=settings).comparisons] == ["age"]
+
+
+def test_a_table_that_does_not_say_the_design_is_warned_of(result):
+    behavior, settings = simulate(result, 4), QUICK
+    designs = np.broadcast_to(result.design, (4, *result.design.shape))
+    assert ASSUMED in result.analyse(Understanding(behavior, ()), settings=settings).warnings
+    for people, where in ((Understanding(behavior, (), designs), None), (Understanding(behavior, ()), result.design), (behavior, None)):
+        assert ASSUMED not in result.analyse(people, where, settings).warnings
 
 
 def test_what_each_model_expects_is_possible_also_of_people_unlike_it(result):

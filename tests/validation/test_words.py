@@ -49,18 +49,20 @@ def test_what_was_not_found_is_stated_to_the_safe_side():
 
 
 def test_the_lead_says_how_sure_it_is():
-    assert amount(0.917, "lower bound", None) == "at least 0.92 nats"
-    assert amount(0.917, "exact", None) == "0.92 nats"
-    assert amount(0.917, "lower bound", part(EXACT)) == "between 0.92 and 0.93 nats"
-    assert amount(0.92, "lower bound", part(replace(EXACT, at_most=Difference(0.0, 0.0)))) == "0.92 nats, as likelihoods confirm,"
-    assert amount(0.917, "lower bound", part(reading=read(0.002))) == (
+    assert amount(0.917, 0.0, "lower bound", None) == "at least 0.92 nats"
+    assert amount(0.917, 0.0, "exact", None) == "0.92 nats"
+    assert amount(0.917, 0.01, "lower bound", None) == "at least 0.90 nats"
+    assert amount(0.917, 0.01, "lower bound", part(EXACT)) == "between 0.90 and 0.93 nats"
+    assert amount(0.917, 0.0, "lower bound", part(EXACT)) == "between 0.92 and 0.93 nats"
+    assert amount(0.92, 0.0, "lower bound", part(replace(EXACT, at_most=Difference(0.0, 0.0)))) == "0.92 nats, as likelihoods confirm,"
+    assert amount(0.917, 0.0, "lower bound", part(reading=read(0.002))) == (
         "at least 0.92 nats (an independent reader finds no more than 0.01 on top)"
     )
-    assert "finds 0.85 more, which the estimator misses" in amount(1.22, "lower bound", part(reading=read(0.85)))
+    assert "finds 0.85 more, which the estimator misses" in amount(1.22, 0.0, "lower bound", part(reading=read(0.85)))
 
 
 def test_a_reader_that_learned_nothing_gives_no_comfort():
-    assert amount(0.917, "lower bound", part(reading=read(-0.3))) == "at least 0.92 nats"
+    assert amount(0.917, 0.0, "lower bound", part(reading=read(-0.3))) == "at least 0.92 nats"
     assert "learned too little" in reading_in_words(read(-0.3))
     assert "not known" in reading_in_words(read(0.0))
     assert "by itself it tells 0.300 ± 0.001 nats less than the estimator, on 8,000 others" in reading_in_words(read(-0.3))
@@ -73,14 +75,14 @@ def test_a_reader_that_learned_nothing_gives_no_comfort():
 def test_an_estimate_above_the_truth_is_called_wrong():
     above = replace(EXACT, at_most=Difference(-0.2, 0.01))
     assert "above what likelihoods allow" in exact_in_words(above)
-    assert "between" not in amount(1.1, "lower bound", part(above))
+    assert "between" not in amount(1.1, 0.0, "lower bound", part(above))
 
 
 def test_bounds_that_do_not_agree_are_not_called_exact():
     wide = replace(EXACT, lower=0.85, upper=1.05, exact=False, at_most=Difference(0.14, 0.01))
     assert "between 0.850 and 1.050 nats" in exact_in_words(wide)
     assert "exact answer" not in exact_in_words(wide)
-    assert amount(0.91, "lower bound", part(wide)) == "between 0.91 and 1.07 nats"
+    assert amount(0.91, 0.0, "lower bound", part(wide)) == "between 0.91 and 1.07 nats"
 
 
 def calibrated(models=None, parameters=(), complaints=()):
@@ -171,7 +173,7 @@ def test_an_exact_comparison_in_words():
 def test_above_by_four_standard_errors_is_not_by_chance(nats, wrong):
     compared = replace(EXACT, at_most=Difference(nats, 0.01))
     assert ("above what likelihoods allow" in exact_in_words(compared)) == wrong
-    assert amount(0.9, "lower bound", part(compared)).startswith("at least") == wrong
+    assert amount(0.9, 0.0, "lower bound", part(compared)).startswith("at least") == wrong
 
 
 def test_how_far_a_reading_is_nothing():

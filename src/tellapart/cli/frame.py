@@ -50,7 +50,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except MemoryError:
             stop("Error: There is not enough memory for this.\n  fix:      ask for fewer participants at a time", 2)
         except KeyboardInterrupt:
-            stop("Stopped.", 130)
+            stop("Stopped. Nothing is lost but what was being computed.", 130)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as error:

@@ -56,6 +56,14 @@ class Understanding:
             return None
         return np.argsort(np.where(self.positions >= 0, self.positions, self.positions.shape[1]), axis=1, kind="stable")
 
+    def orders(self) -> tuple[str, ...]:
+        """Groups that are no more than orders of the same blocks, as the conditions of a counterbalanced experiment with one design."""
+        order, designs = self.order(), self.designs
+        if order is None or designs is None or np.ptp(designs, axis=0).any():
+            return ()
+        alike = {name: [order[values == group] for group in set(values.tolist())] for name, values in self.groups.items()}
+        return tuple(name for name, ways in alike.items() if not any(np.ptp(way, axis=0).any() for way in ways))
+
     def as_played(self) -> Understanding:
         """The same with blocks in the order of play, those that were not begun at the end; as it is if the table says no such order."""
         order = self.order()

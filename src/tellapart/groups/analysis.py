@@ -111,6 +111,7 @@ def analyse(
     settings: AnalysisSettings | None = None,
     *,
     groups: Mapping[str, Texts] | None = None,
+    orders: Sequence[str] = (),
     conditions: Mapping[str, Texts] | None = None,
     trust: Any = None,
     progress: Progress = unheard,
@@ -121,6 +122,7 @@ def analyse(
         estimator: Of a finished run.
         designs: What people were run at, (N, B, V).
         groups: Name to the group of each person, (N,).
+        orders: Names of groups that are no more than orders of the same blocks, which are not compared.
         conditions: Name to the condition of each block, (N, B).
         trust: Called with behavior and designs, says whether people look like the models.
     """
@@ -147,6 +149,7 @@ def analyse(
     comparisons = [
         by_groups(name, values, question, evidence, effects, settings.prior_counts, settings.seed)
         for name, values in (sorted_by | design_groups(where)).items()
+        if name not in orders
     ]
     odds = {name: log_odds(evidence.log_evidence, effects, m) for m, name in enumerate(question.names)} if effects and conditions else {}
     remembered = carried_over(question, estimator.task, settings.seed) if conditions else ""

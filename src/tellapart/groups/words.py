@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import counted
 from .evidence import beyond
+from .predictive import ALARM
 from .random_effects import RandomEffects, random_effects
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def described(found: Analysis) -> str:
         "The models do not describe the group" if prediction.alarm else "Nothing speaks against the models as a description of the group"
     )
     return (
-        f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f}; the one described worst is '{prediction.worst}'."
+        f"{verdict}: the p-value of all statistics together is {prediction.group.p:.3f} (alarm: {ALARM} or less); the one described worst"
+        f" is '{prediction.worst}'."
     )
 
 

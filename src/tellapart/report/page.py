@@ -104,7 +104,7 @@ def recommendation(content: Content) -> str:
         beside = "" if usual is None else f", against {100 * usual:.0f} with {COMPARED}"
         text += f" It recognises the model of {100 * accuracy:.0f} of 100 people{beside}."
     part = content.validation.designs[0] if content.validation else None
-    amount = words.amount(information["nats"], information["kind"], part)
+    amount = words.amount(information["nats"], information["se"], information["kind"], part)
     text += f" One person's data tell {amount} about {content.question.in_words}"
     return text + (f": {_against(baseline, COMPARED if usual is None else 'those designs')}." if baseline else ".")
 

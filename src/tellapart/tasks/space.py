@@ -167,7 +167,7 @@ class DesignSpace:
         if wrong.any():
             block, v = (int(i) for i in np.argwhere(wrong)[0])
             where = f"block {block}, {self.names[v]} (counted from 0)"
-            raise self._mistake("has a value outside its range", self.variables[v].allowed, f"{array[block, v]:g}", where)
+            raise self._mistake("has a value outside its range", self.variables[v].allowed, f"{array[block, v]:g}", where, array)
         return self._obeying(array)
 
     def check_many(self, designs: ArrayLike, n: int) -> Floats:
@@ -227,7 +227,10 @@ class DesignSpace:
         blocks, count = self.shape
         return f"{counted(blocks, 'block')} of {counted(count, 'number')}"
 
-    def _mistake(self, what: str, expected: str, got: str, where: str | None = None) -> DesignError:
-        from .text import hint
+    def _mistake(self, what: str, expected: str, got: str, where: str | None = None, meant: Floats | None = None) -> DesignError:
+        """The fix is the design that is nearest to what was meant, if that is known and finite, or an example."""
+        from .text import format_design, hint
 
-        return DesignError(f"The design {what}.", where=where, expected=expected, got=got, fix=hint(self))
+        near = meant is not None and np.isfinite(meant).all()
+        fix = f'the nearest that does not: "{format_design(self, self.repair(meant))}"' if near and meant is not None else hint(self)
+        return DesignError(f"The design {what}.", where=where, expected=expected, got=got, fix=fix)

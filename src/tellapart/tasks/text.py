@@ -47,7 +47,7 @@ def names_for_people(names: Sequence[str]) -> tuple[str, ...]:
 
 def hint(space: DesignSpace) -> str:
     """The usual fix of a design that cannot be read."""
-    return f'write it as "{example_design(space)}"'
+    return f'write it as, for example, "{example_design(space)}"'
 
 
 def _parse_block(space: DesignSpace, words: Sequence[str]) -> list[float]:

@@ -136,12 +136,17 @@ def reading_in_words(reading: Reading) -> str:
     }[finding(reading)]
 
 
-def amount(nats: float, kind: str, part: DesignValidation | None) -> str:
-    """How much a participant tells, and how sure that is: the estimate, between bounds, or with what an independent reader found."""
-    text = f"at least {nats:.2f} nats" if kind == "lower bound" else f"{nats:.2f} nats"
+def amount(nats: float, se: float, kind: str, part: DesignValidation | None) -> str:
+    """How much a participant tells, and how sure that is: two standard errors less than the estimate at least, between bounds, or with
+    what an independent reader found.
+    """
+    least = max(0.0, nats - 2 * se)
+    text = f"at least {least:.2f} nats" if kind == "lower bound" else f"{nats:.2f} nats"
     if part and part.exact and part.exact.at_most.nats >= -ABOVE * part.exact.at_most.se:
         most = nats + max(0.0, part.exact.at_most.nats + 2 * part.exact.at_most.se)
-        return f"between {nats:.2f} and {most:.2f} nats" if f"{most:.2f}" != f"{nats:.2f}" else f"{nats:.2f} nats, as likelihoods confirm,"
+        return (
+            f"between {least:.2f} and {most:.2f} nats" if f"{most:.2f}" != f"{least:.2f}" else f"{nats:.2f} nats, as likelihoods confirm,"
+        )
     found = finding(part.reading) if part and part.reading else "lost"
     if part is None or part.reading is None or found == "lost":
         return text
