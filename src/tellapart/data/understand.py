@@ -205,7 +205,7 @@ class _Reading:
         column = next((name for name, what in self.taken.items() if what == wanted.name), wanted.name)
         nothing = self._nothing(wanted, texts)
         empty = np.flatnonzero(nothing & ~missed)
-        if len(empty) and not self.findings.questions:  # whether a number stands for a missed trial may be asked already
+        if len(empty):
             where = some([table.place(int(row)) for row in empty])
             fix = "fill them in, or empty the responses of these trials, which makes them missed"
             self.findings.mend(f"The column '{column}' is empty in {len(empty)} rows in which there is a response.", fix, where)
