@@ -114,7 +114,7 @@ def test_posteriors_are_proposals_if_they_are_of_all_parameters():
 class Telling:
     """An estimator that says what it is given: draws are the number of a participant, in tenths, and of the parameter."""
 
-    task = "task"
+    task, in_order = "task", False
 
     def __init__(self, question):
         self.question, self.asked = question, []
