@@ -27,8 +27,8 @@ from tellapart.validation.participants import take_part
 from tellapart.validation.reader import read_independently
 from tellapart.validation.suite import READ
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path[:0] = [str(TESTS / "validation"), str(TESTS)]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "validation"))
 from takes import say
 from test_reader import SIDES, Blind, SideBias
 
