@@ -37,7 +37,8 @@ def conclusion(found: Analysis) -> str:
     best = int(effects.frequencies.argmax())
     interval = f"{100 * effects.interval:.0f} % interval {100 * effects.low[best]:.0f} to {100 * effects.high[best]:.0f} %"
     share = f"{100 * effects.frequencies[best]:.0f} % ({interval})"
-    sure = f"protected exceedance probability {effects.protected[best]:.3f}, Bayes omnibus risk {effects.omnibus_risk:.3f}"
+    equal = f"all are equally frequent with probability {effects.omnibus_risk:.3f} (Bayes omnibus risk)"
+    sure = f"protected exceedance probability {effects.protected[best]:.3f}; {equal}"
     if effects.protected[best] < SURE:
         return f"{people.capitalize()} {do} not say which model is the most frequent one; {effects.names[best]} leads with {share}; {sure}."
     return f"In the population of {these} {people}, {effects.names[best]} is the most frequent model: {share}; {sure}."
