@@ -116,7 +116,7 @@ def run(what: str, estimator: str | None) -> None:
         ("recommended", "baseline designs"), read_independently(network, result.design, habit, (7, 1), READ), strict=True
     ):
         gain = f"{reading.gain.nats:+.4f} ± {reading.gain.se:.4f} nats"
-        print(f"  {name:<16} an independent reader finds {gain} on top; by itself it tells {reading.alone} more")
+        print(f"  {name:<16} an independent reader finds {gain} on top; by itself {reading.alone}")
     if study.goal == "discriminate":
         for name, design in {"recommended": result.design, **designs_of(what, study)}.items():
             if name == "recommended" or name.startswith("Beta"):
