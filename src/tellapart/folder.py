@@ -107,17 +107,17 @@ class RunFolder:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Nobody else carries out the run meanwhile; a `RunError` if somebody does. If the program is killed, its lock is gone too."""
-        with closing(sqlite3.connect(self.path / LOCK, timeout=0.0, isolation_level=None)) as connection:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise RunError("The run folder cannot be written.", where=str(self.path), got=str(error)) from error
-                what, fix = (
-                    "Another command carries out this run.",
-                    "wait until it ends, or stop it: the same command then goes on from there",
-                )
-                raise RunError(what, where=str(self.path), fix=fix) from None
+        where = str(self.path)
+        try:
+            connection = sqlite3.connect(self.path / LOCK, timeout=0.0, isolation_level=None)
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                fix = f"make it writable, and delete the file {LOCK} in it if it is damaged"
+                raise RunError("The run folder cannot be locked.", where=where, got=str(error), fix=fix) from error
+            fix = "wait until it ends, or stop it: this one then goes on from there"
+            raise RunError("Another command carries out this run.", where=where, fix=fix) from None
+        with closing(connection):
             yield
 
 

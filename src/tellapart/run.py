@@ -92,13 +92,14 @@ class Run:
         if self.folder.has("result.json"):
             return self.result()
         clock, helpers = Clock(progress), Workers.of(workers)
-        with self.folder.alone(), simulating_with(helpers):
-            job = Job(self.study.task, self.study.question, self.study.seed, self.folder.journal, clock, helpers)
-            found = self.study.search.find(job)
-        save_weights(self.folder.estimator, found.estimator)
-        self.folder.write_failures()
-        self.folder.write("provenance.json", self._provenance(clock, helpers.count))
-        self.folder.write("result.json", found.to_json())
+        with self.folder.alone():
+            with simulating_with(helpers):
+                job = Job(self.study.task, self.study.question, self.study.seed, self.folder.journal, clock, helpers)
+                found = self.study.search.find(job)
+            save_weights(self.folder.estimator, found.estimator)
+            self.folder.write_failures()
+            self.folder.write("provenance.json", self._provenance(clock, helpers.count))
+            self.folder.write("result.json", found.to_json())
         return self.result()  # as whoever comes later will read it
 
     def result(self) -> DesignResult:

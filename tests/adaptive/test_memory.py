@@ -88,6 +88,12 @@ def learns_once(own, before, now, rng):
         now[:] = before[0]
 
 
+def keeps_switching(own, before, now, rng):
+    """Changes as often from trial to trial as in the block before, whatever it chooses."""
+    often = (before[-1][:, 1:] != before[-1][:, :-1]).mean(1, keepdims=True)
+    now[:] = (now[:, :1] + np.cumsum(rng.random(now.shape) < often, axis=1)) % 2
+
+
 def forgets(own, before, now, rng):
     """Begins anew."""
 
@@ -97,7 +103,7 @@ def fails(own, before, now, rng):
     now[rng.random(len(now)) < 0.01] = 9
 
 
-@pytest.mark.parametrize("way", [keeps, mirrors, goes_back, learns_once, forgets, fails])
+@pytest.mark.parametrize("way", [keeps, mirrors, goes_back, learns_once, keeps_switching, forgets, fails])
 def test_memory_of_many_kinds_is_found(way):
     """Also where some repeat and others change, so that nothing is seen on average."""
 
@@ -111,6 +117,30 @@ def test_memory_of_many_kinds_is_found(way):
     found = [remembers(one(), ta.BernoulliBandit(2, 4, 5), seed) for seed in range(3)]
     assert (min(found) > 5) == (way not in (forgets, fails))
     assert max(found) == 0 or way not in (forgets, fails)
+
+
+@pytest.mark.parametrize("missed", [True, False])
+def test_memory_of_what_was_shown_or_missed_is_found_where_designs_have_rules(missed):
+    """A rule within blocks: what is put together of several designs keeps it."""
+
+    class Ruled(Signals):
+        @property
+        def design_space(self):
+            variables = (ta.Variable("low", 0, 1), ta.Variable("high", 0, 1))
+            rule = ta.Constraint("low is at most high", np.sort)
+            return ta.DesignSpace(self.blocks, variables, ta.Symmetry(blocks=True), [rule])
+
+    @ta.model(name="one", parameters={"threshold": ta.Normal()}, vectorised=True)
+    def one(parameters, designs, rng, task):
+        shape = (len(designs), task.blocks, task.trials)
+        mask, yes = np.ones(shape, bool), rng.random(shape) < 0.5
+        if missed:
+            mask = rng.random(shape) < rng.uniform(0.3, 1, (len(designs), 1, 1))
+        else:
+            yes[:, 1:] = rng.random(yes[:, 1:].shape) < designs[:, :-1, :1]
+        return {"yes": yes, "mask": mask}
+
+    assert remembers(one(), Ruled(trials=6), 0) > 5
 
 
 def test_check_tries_out_whether_blocks_begin_anew():

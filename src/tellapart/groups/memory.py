@@ -113,10 +113,12 @@ def _signs(model: Model, task: Task, rng: np.random.Generator, fours: int) -> di
     four, everybody, space = np.repeat(np.arange(fours), 4), np.arange(4 * fours), task.design_space
     block = (1 + np.arange(fours) % (task.blocks - 1))[four]
     theta = {name: values[four] for name, values in sample_priors(model.parameters, fours, rng).items()}
-    designs = space.repair(sample(space, 4 * fours, rng))
-    if space.constraints:  # which what is put together need not keep
-        designs = designs[4 * four]
-    designs[everybody, block] = designs[4 * four, block]
+    drawn = space.repair(sample(space, 4 * fours, rng))
+    designs = drawn.copy()
+    designs[everybody, block] = drawn[4 * four, block]
+    moved = np.abs(space.repair(designs) - designs).max((1, 2))  # what is put together may break a rule
+    kept = (moved <= 1e-9 * np.abs(designs).max()).reshape(-1, 4).all(1)
+    designs = np.where(kept[four][:, None, None], designs, drawn[4 * four])
     behavior, failed = attempt(model, theta, designs, rng, task, None)
     told = _told(behavior, task)
     there = ~np.isin(np.arange(fours), [i // 4 for i in failed])
@@ -144,8 +146,11 @@ def _apart(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _told(behavior: Behavior, task: Task) -> Floats:
-    """What happened in each block, (N, B, S): for each field how often each category, or the average of a number; first, and last."""
-    mask, columns = behavior.mask, []
+    """What happened in each block, (N, B, S): how much was recorded; for each field how often each category, or the average of a number,
+    first, and last; and how alike trials are that follow each other.
+    """
+    mask = behavior.mask
+    columns, both = [mask.mean(2)], mask[:, :, 1:] & mask[:, :, :-1]
     first, last = mask.argmax(2), mask.shape[2] - 1 - mask[:, :, ::-1].argmax(2)
     for f in task.fields:
         values, count = behavior.fields[f.name], 2 if f.kind == "binary" else f.levels or 0
@@ -155,6 +160,9 @@ def _told(behavior: Behavior, task: Task) -> Floats:
             part = part * mask
             columns.append(part.sum(2) / np.maximum(mask.sum(2), 1))
             columns += [np.take_along_axis(part, where[..., None], 2)[..., 0] for where in (first, last)]
+        plain = values if discrete else np.arcsinh(np.where(mask, values, 0).astype(np.float64))
+        follow = plain[:, :, 1:] == plain[:, :, :-1] if discrete else plain[:, :, 1:] * plain[:, :, :-1]
+        columns.append((follow * both).sum(2) / np.maximum(both.sum(2), 1))
     return np.stack(columns, axis=-1).astype(np.float64)
 
 

@@ -15,6 +15,9 @@ from .suite import DesignValidation, Validation
 ABOVE = 4
 """By so many standard errors an estimate may be above an upper bound by chance."""
 
+EXACTLY = 1e-6
+"""Of a hundredth: what a computer adds to a round number."""
+
 FOUND, BEHIND = 0.01, 0.05
 """Nats that an independent reader has to find to be believed, and that it may be behind the estimator, unless that is chance."""
 
@@ -140,13 +143,15 @@ def amount(nats: float, se: float, kind: str, part: DesignValidation | None) -> 
     """How much a participant tells, and how sure that is: two standard errors less than the estimate at least, between bounds, or with
     what an independent reader found.
     """
-    least = max(0.0, nats - 2 * se)
+    low = max(0.0, nats - 2 * se)
+    least = math.floor(100 * low + EXACTLY) / 100
     text = f"at least {least:.2f} nats" if kind == "lower bound" else f"{nats:.2f} nats"
     if part and part.exact and part.exact.at_most.nats >= -ABOVE * part.exact.at_most.se:
-        most = nats + max(0.0, part.exact.at_most.nats + 2 * part.exact.at_most.se)
-        return (
-            f"between {least:.2f} and {most:.2f} nats" if f"{most:.2f}" != f"{least:.2f}" else f"{nats:.2f} nats, as likelihoods confirm,"
-        )
+        gap = part.exact.at_most
+        high = nats + max(0.0, gap.nats + 2 * math.hypot(se, gap.se))
+        most = math.ceil(100 * high - EXACTLY) / 100
+        same = f"{low:.2f}" == f"{high:.2f}"
+        return f"{nats:.2f} nats, as likelihoods confirm," if same else f"between {least:.2f} and {most:.2f} nats"
     found = finding(part.reading) if part and part.reading else "lost"
     if part is None or part.reading is None or found == "lost":
         return text
