@@ -95,3 +95,13 @@ def test_a_missing_trial_is_named(data, words):
     with pytest.raises(ta.DataError) as error:
         check_complete(data, TASK)
     assert all(word in str(error.value) for word in (*words, "2 blocks of 3 trials for each participant"))
+
+
+def test_draws_of_some_participants_at_a_time_are_draws_of_all():
+    class Counting:
+        def sample_theta(self, inputs, model, count, rng):
+            return inputs.expand(count, len(inputs), 2)
+
+    people = torch.arange(5.0)[:, None]
+    drawn = Estimator.draws(Counting(), people, 0, 3, np.random.default_rng(0), at_once=2)
+    np.testing.assert_array_equal(drawn, people.numpy()[:, None].repeat(3, 1).repeat(2, 2))

@@ -205,6 +205,22 @@ def test_a_reader_begins_with_the_estimators_answer():
     assert reading.gain.nats == pytest.approx(0, abs=1e-6)
 
 
+def test_no_simulations_are_used_twice(monkeypatch):
+    """Those that the gain is measured on are others than those that it learned from, at each design."""
+    begun, plain = [], ta.Question.simulate
+
+    def simulate(self, task, designs, n, rng, **given):
+        begun.append((tuple(rng.bit_generator.seed_seq.entropy), n, given["by_lot"]))
+        return plain(self, task, designs, n, rng, **given)
+
+    estimator, _, _ = reader_of()
+    monkeypatch.setattr(ta.Question, "simulate", simulate)
+    read_independently(estimator, np.full((2, 2), 0.5), HAND.baseline(3, np.random.default_rng(0)), (4,), 3 * BATCH, 100)
+    assert [n for _, n, _ in begun] == [1000, BATCH, BATCH, BATCH, 100, 100]
+    assert [by_lot for *_, by_lot in begun] == [False, True, True, True, False, False]
+    assert len({seed for seed, *_ in begun}) == len(begun)
+
+
 def test_only_posteriors_that_are_flows_or_about_models_can_be_read():
     question = ta.Question((ta.AEG(),), "estimate")
     encoder = SequenceEncoder(TASK, summaries=4, width=8, units=4)

@@ -116,7 +116,7 @@ def read_independently(
         rng = np.random.default_rng([*seed, purpose, number])
         drawn = habit[rng.integers(0, len(habit), count)]
         designs = np.where(rng.random((count, 1, 1)) < share, design, drawn)
-        return estimator.question.simulate(estimator.task, designs, count, rng)
+        return estimator.question.simulate(estimator.task, designs, count, rng, by_lot=purpose == 1)
 
     scale = simulated(0, 0, 1000, 0.5)
     with torch.random.fork_rng(devices=[]):
