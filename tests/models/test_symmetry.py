@@ -1,5 +1,6 @@
 """What is compared to find out whether a model has a symmetry, against plain Python; whether it is found is in tests/test_testing.py."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +21,7 @@ from tellapart.models.symmetry import (
     columns_of,
     neighbours,
     statistics,
+    unbroken,
 )
 
 TASK = ta.BernoulliBandit(arms=3, blocks=4, trials=5)
@@ -144,11 +146,19 @@ class Forgets(ta.AEG):
     resets = True
 
 
+class OnlyBlocks(ta.BernoulliBandit):
+    @property
+    def design_space(self):
+        return replace(super().design_space, symmetry=ta.Symmetry(blocks=True))
+
+
 def test_who_remembers_breaks_symmetries_without_being_asked(monkeypatch):
     monkeypatch.setattr(symmetry, "_broken", lambda *given: False)
     assert ta.with_priors(Remembers(), phi=ta.Beta(2, 2)).resets is False
     assert broken_symmetries(Remembers(), TASK) == ta.Symmetry(True, True)
     assert broken_symmetries(Forgets(), TASK) == ta.Symmetry(False, False)
+    assert broken_symmetries(Remembers(), OnlyBlocks(3, 2, 5)) == ta.Symmetry(False, True)  # of what the task declares
+    assert unbroken(ta.Symmetry(True, True), {"blocks": ["remembers"]}) == ta.Symmetry(True, False)
     assert broken_symmetries(Remembers(), ta.BernoulliBandit(3, 1, 5)) == ta.Symmetry(False, False)
     assert broken_by([Remembers(), Forgets()], TASK, 1) == {"columns": ["remembers"], "blocks": ["remembers"]}
     assert broken_by([Forgets()], TASK, 1) == {}
