@@ -72,18 +72,21 @@ def read_in_order(models: Sequence[Model], task: Task) -> bool:
     return task.blocks > 1 and not alike
 
 
+SAY_SO = "say resets=False, or nothing: then blocks are read in order"
+"""The usual fix of a model that says without reason that each block begins anew."""
+
+
 def rules_may_remember(task: Task) -> bool:
     """Are the task's rules of a kind that can go on from block to block?"""
     return bool(task.outcomes) and task.rules.compiled is None
 
 
 def denied_difference(models: Sequence[Model], task: Task, unlike: Sequence[str]) -> str:
-    """The name of a model that says that each block begins anew, to which blocks are not alike (`unlike`), so that networks would add up
-    what differs; empty if there is none. By rules that remember, blocks differ whoever plays.
+    """What is wrong with a model that says that each block begins anew, and to which blocks are not alike (`unlike`), so that networks
+    would add up what differs; empty if there is none. By rules that remember, blocks differ whoever plays.
     """
-    if rules_may_remember(task):
-        return ""
-    return next((model.name for model in models if model.resets and model.name in unlike), "")
+    denying = [] if rules_may_remember(task) else [model.name for model in models if model.resets and model.name in unlike]
+    return f"'{denying[0]}' says that each block begins anew (resets=True), and does not treat blocks alike." if denying else ""
 
 
 def _relabellings(task: Task) -> list[tuple[str, ...]]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import ModelError, StudyError, counted
 from ..information.estimate import Floats, InformationEstimate, Pointwise
-from ..models.symmetry import denied_difference
+from ..models.symmetry import SAY_SO, denied_difference
 from ..progress import PROVISIONAL
 from ..question import Question
 from ..tasks.base import Task
@@ -196,8 +196,7 @@ class _Finder:
         self.settings, self.job, self.space = settings, job, job.space
         wrong = denied_difference(job.question.models, job.task, job.broken_symmetries.get("blocks", ()))
         if wrong:
-            what = f"'{wrong}' says that each block begins anew (resets=True), and does not treat blocks alike."
-            raise ModelError(what, fix="say resets=False, or nothing: then blocks are read in order")
+            raise ModelError(wrong, fix=SAY_SO)
         # to send a quick simulator's work to other processes costs more than the work
         self.workers = job.workers if settings.simulations else HERE
         self.estimator = settings.build(job.task, job.question, job.seed)

@@ -22,7 +22,7 @@ from ..models.chance import beyond_chance, standardised
 from ..models.failures import Failure, attempt, impossible, line_of, words
 from ..models.simulation import MOST as MOST_SKIPPED
 from ..models.simulation import OnError
-from ..models.symmetry import broken_symmetries, denied_difference, statistics
+from ..models.symmetry import SAY_SO, broken_symmetries, denied_difference, statistics
 from ..models.with_priors import shipped_with
 from ..priors import Prior, sample_priors
 from ..tasks.base import Task
@@ -234,9 +234,9 @@ class _ModelChecker:
         if broken.columns:
             what = f"'{self.name}' does not treat the design variables of a block alike ({variables}), as the task declares (columns)."
             self.findings.warning(what, consequence)
-        if broken.blocks and denied_difference([self.model], self.task, [self.name]):
-            what = f"'{self.name}' says that each block begins anew (resets=True), and does not treat blocks alike."
-            self.findings.error(what, "say resets=False, or nothing: then blocks are read in order")
+        denied = denied_difference([self.model], self.task, [self.name] if broken.blocks else [])
+        if denied:
+            self.findings.error(denied, SAY_SO)
         elif broken.blocks:
             self.findings.warning(f"'{self.name}' does not treat blocks alike, as the task declares (blocks).", consequence)
 
@@ -250,7 +250,7 @@ class _ModelChecker:
         if z:
             what = f"'{self.name}' says that each block begins anew (resets=True), and carries memory from block to block."
             got = f"with the same parameters, what it does in a block goes with what happened in an earlier one (z = {z:.0f})"
-            self.findings.error(what, "say resets=False, or nothing: then blocks are read in order", got=got)
+            self.findings.error(what, SAY_SO, got=got)
 
     def _likelihood_fits(self) -> None:
         """The likelihood of simulated data is finite, and tells which of two sets of parameters made them as surely as it says."""
